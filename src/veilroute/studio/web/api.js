@@ -42,16 +42,29 @@ function headersOf(extra) {
 
 async function request(path, { method = "GET", headers = {}, body, signal } = {}) {
   if (isSealed) throw new ApiError("This page is sealed: it sends nothing any more.", 0, null);
-  const controller = new AbortController(), abort = () => controller.abort();
+  const controller = new AbortController(),
+    abort = () => controller.abort();
   underWay.add(controller);
   signal?.addEventListener("abort", abort);
   try {
     const answer = await fetch(path, {
-      method, body, headers: headersOf(headers), signal: controller.signal, credentials: "omit", cache: "no-store",
-      redirect: "error", referrerPolicy: "no-referrer",
+      method,
+      body,
+      headers: headersOf(headers),
+      signal: controller.signal,
+      credentials: "omit",
+      cache: "no-store",
+      redirect: "error",
+      referrerPolicy: "no-referrer",
     });
     if (!answer.ok) throw await refusal(answer);
-    return { answer, done: () => { underWay.delete(controller); signal?.removeEventListener("abort", abort); } };
+    return {
+      answer,
+      done: () => {
+        underWay.delete(controller);
+        signal?.removeEventListener("abort", abort);
+      },
+    };
   } catch (error) {
     underWay.delete(controller);
     if (error instanceof ApiError || error.name === "AbortError") throw error;
@@ -63,10 +76,13 @@ async function refusal(answer) {
   let line = `The server answered ${answer.status}.`;
   try {
     line = (await answer.json()).error || line;
-  } catch { /* Not JSON: the status has to do. */ }
+  } catch {
+    /* Not JSON: the status has to do. */
+  }
   const seconds = Number(answer.headers.get("Retry-After")) || null;
   if (answer.status === 429) line = `The queue is full, try again in ${seconds ?? 5} s. (${line})`;
-  if (answer.status === 401) line = `This page needs the token that the server printed: open the address that it printed. (${line})`;
+  if (answer.status === 401)
+    line = `This page needs the token that the server printed: open the address that it printed. (${line})`;
   return new ApiError(line, answer.status, seconds);
 }
 
@@ -152,7 +168,11 @@ export function deleteFile(id) {
 // A file goes to the server, but a private key does not: it is found out here, before anything is sent.
 export async function uploadFile(file, onShare) {
   if ((await file.slice(0, 64).text()).includes("veilroute-key/")) {
-    throw new ApiError(`${file.name} is a private key: it stays with you, and is for Drive only. It was not sent.`, 0, null);
+    throw new ApiError(
+      `${file.name} is a private key: it stays with you, and is for Drive only. It was not sent.`,
+      0,
+      null,
+    );
   }
   return sendFile(file, onShare);
 }
@@ -161,7 +181,8 @@ export async function uploadFile(file, onShare) {
 function sendFile(file, onShare) {
   if (isSealed) return Promise.reject(new ApiError("This page is sealed: it sends nothing any more.", 0, null));
   return new Promise((resolve, reject) => {
-    const sender = new XMLHttpRequest(), controller = { abort: () => sender.abort() };
+    const sender = new XMLHttpRequest(),
+      controller = { abort: () => sender.abort() };
     underWay.add(controller);
     sender.open("POST", `/api/files?name=${encodeURIComponent(file.name)}`);
     for (const [name, value] of Object.entries(headersOf({ "Content-Type": "application/octet-stream" }))) {
@@ -182,11 +203,14 @@ function settleUpload(sender, resolve, reject) {
   let answer = null;
   try {
     answer = JSON.parse(sender.responseText);
-  } catch { /* Nothing came, or not JSON. */ }
+  } catch {
+    /* Nothing came, or not JSON. */
+  }
   if (sender.status === 201 || sender.status === 200) resolve(answer);
   else if (sender.status) {
     reject(new ApiError(answer?.error || `The server answered ${sender.status}.`, sender.status, null));
-  } else reject(new ApiError("The file could not be sent: the server does not answer, or it refused the file.", 0, null));
+  } else
+    reject(new ApiError("The file could not be sent: the server does not answer, or it refused the file.", 0, null));
 }
 
 // Reads `event:` and `data:` lines of a stream, and calls for each event.
@@ -212,10 +236,14 @@ function giveEvent(block, onEvent) {
   if (data.length) onEvent(name, JSON.parse(data.join("\n")));
 }
 
-const pause = (milliseconds, signal) => new Promise((resolve) => {
-  const timer = setTimeout(resolve, milliseconds);
-  signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); });
-});
+const pause = (milliseconds, signal) =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 
 // Follows a job to its end, over breaks of the connection and restarts of the server. Returns a function that stops it.
 // on = {progress(progress), result(name, isFinal), job(job), end(job), lost(error)}; end comes once.
@@ -264,9 +292,17 @@ export async function runJob(kind, params, { key, onStart, onEnd = onStart, onPr
   let job = await startJob(kind, params, key);
   if (["failed", "killed", "cancelled"].includes(job.state)) job = await resumeJob(job.id);
   onStart?.(job);
-  const ended = isFinal(job) ? job : await new Promise((resolve, reject) => {
-    followJob(job.id, { progress: onProgress, end: resolve, lost: (error) => { if (error.status) reject(error); } });
-  });
+  const ended = isFinal(job)
+    ? job
+    : await new Promise((resolve, reject) => {
+        followJob(job.id, {
+          progress: onProgress,
+          end: resolve,
+          lost: (error) => {
+            if (error.status) reject(error);
+          },
+        });
+      });
   onEnd?.(ended);
   if (ended.state !== "done") throw new ApiError(jobError(ended), 0, null);
   return ended;
@@ -274,5 +310,9 @@ export async function runJob(kind, params, { key, onStart, onEnd = onStart, onPr
 
 // In one line, why a job did not end well.
 export function jobError(job) {
-  return job.error || { cancelled: "Cancelled.", killed: "The worker was killed; the job can be resumed." }[job.state] || "The job failed.";
+  return (
+    job.error ||
+    { cancelled: "Cancelled.", killed: "The worker was killed; the job can be resumed." }[job.state] ||
+    "The job failed."
+  );
 }

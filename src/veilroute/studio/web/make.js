@@ -1,6 +1,17 @@
 // Make: from a map to a plan. Open a map, say where and how private, and see routes while the optimum is being proved.
 import { element, button, named, errorLine, plural } from "./pieces.js";
-import { ApiError, cancelJob, followJob, getResult, isFinal, jobError, resumeJob, runJob, startJob, uploadFile } from "./api.js";
+import {
+  ApiError,
+  cancelJob,
+  followJob,
+  getResult,
+  isFinal,
+  jobError,
+  resumeJob,
+  runJob,
+  startJob,
+  uploadFile,
+} from "./api.js";
 import { Places, createPlacesPart } from "./make-places.js";
 import { createOptionsPart } from "./make-options.js";
 import { createOpenPart } from "./make-open.js";
@@ -11,20 +22,46 @@ const KIND_NAMES = { grid: "grid", streets: "streets", graph: "graph" };
 
 // studio is the shell: its map, state, and ways to other views (studio.js).
 export function createMake(panel, studio) {
-  const { state, map } = studio, places = new Places();
-  let stop = null, isShown = false, isChoosing = false, isEdited = false;
-  const placesError = errorLine(), planError = errorLine();
-  const open = createOpenPart({ open: studio.openFile, files: studio.refreshFiles, back: () => { isChoosing = false; arrange(); draw(); } });
+  const { state, map } = studio,
+    places = new Places();
+  let stop = null,
+    isShown = false,
+    isChoosing = false,
+    isEdited = false;
+  const placesError = errorLine(),
+    planError = errorLine();
+  const open = createOpenPart({
+    open: studio.openFile,
+    files: studio.refreshFiles,
+    back: () => {
+      isChoosing = false;
+      arrange();
+      draw();
+    },
+  });
   const placesPart = createPlacesPart(places, { changed: placesChanged, table: (file) => takeTable(file) });
   const optionsPart = createOptionsPart({
     list: () => state.files.filter((file) => file.kind === "table"),
     upload: (file) => upload(file, planError),
   });
-  const head = element("div", { class: "map-head" }), resultBox = element("div", { class: "result-box" });
+  const head = element("div", { class: "map-head" }),
+    resultBox = element("div", { class: "result-box" });
   const progress = createProgress(cancel);
-  const plan = button("Plan", startPlan, { class: "primary large" }), costs = button("What it costs", () => studio.go("cost"));
-  const bar = element("div", { class: "plan-bar" }, plan, costs), editor = element("div", { class: "editor" }, head, planError.node,
-    progress.node, resultBox, placesPart.node, placesError.node, optionsPart.node, bar);
+  const plan = button("Plan", startPlan, { class: "primary large" }),
+    costs = button("What it costs", () => studio.go("cost"));
+  const bar = element("div", { class: "plan-bar" }, plan, costs),
+    editor = element(
+      "div",
+      { class: "editor" },
+      head,
+      planError.node,
+      progress.node,
+      resultBox,
+      placesPart.node,
+      placesError.node,
+      optionsPart.node,
+      bar,
+    );
   panel.append(open.node, editor);
 
   // Disabled for good manners only: a button that is really disabled would lose the focus of who pressed it.
@@ -33,10 +70,21 @@ export function createMake(panel, studio) {
   }
 
   function refreshHead() {
-    const kind = state.base.map.kind, rows = state.base.map.grid?.rows;
+    const kind = state.base.map.kind,
+      rows = state.base.map.grid?.rows;
     const about = rows ? `${rows.length} × ${rows[0].length} cells` : KIND_NAMES[kind];
-    head.replaceChildren(element("div", {}, element("h1", {}, named(state.sourceName)), element("p", { class: "explain" }, about)),
-      button("Another map", () => { isChoosing = true; arrange(); open.refresh(); }, { class: "quiet" }));
+    head.replaceChildren(
+      element("div", {}, element("h1", {}, named(state.sourceName)), element("p", { class: "explain" }, about)),
+      button(
+        "Another map",
+        () => {
+          isChoosing = true;
+          arrange();
+          open.refresh();
+        },
+        { class: "quiet" },
+      ),
+    );
   }
 
   // The first screen or the editor, and whether the map is seen beside it.
@@ -74,6 +122,17 @@ export function createMake(panel, studio) {
       error.show(problem);
       return null;
     }
+  }
+
+  // A file that was dropped: a table of places for the map that is open, or something to open in its place.
+  async function takeFile(file) {
+    if (isChoosing || !state.base) return open.take(file);
+    const sent = await upload(file, planError);
+    if (!sent) return studio.toTop();
+    if (sent.kind !== "osm") return studio.openFile(sent, {});
+    isChoosing = true;
+    arrange();
+    return open.choose(sent);
   }
 
   async function takeTable(file) {
@@ -156,7 +215,14 @@ export function createMake(panel, studio) {
     stop?.();
     const id = job.id;
     isEdited = false;
-    Object.assign(state, { isRunning: !isFinal(job), isFinal: false, plan: null, audit: null, scene: null, playbook: null });
+    Object.assign(state, {
+      isRunning: !isFinal(job),
+      isFinal: false,
+      plan: null,
+      audit: null,
+      scene: null,
+      playbook: null,
+    });
     setBusy(state.isRunning);
     if (!state.isRunning) return finish(job);
     map.setTrip(null);
@@ -166,8 +232,13 @@ export function createMake(panel, studio) {
     studio.stateChanged();
     stop = followJob(id, {
       progress: progress.update,
-      job: (now) => { studio.jobChanged(now); if (now.state === "queued") progress.queued("Waiting for a worker"); },
-      result: (name, isLast) => { if (name === "scene.json" && !isLast) interim(id); },
+      job: (now) => {
+        studio.jobChanged(now);
+        if (now.state === "queued") progress.queued("Waiting for a worker");
+      },
+      result: (name, isLast) => {
+        if (name === "scene.json" && !isLast) interim(id);
+      },
       lost: progress.lost,
       end: finish,
     });
@@ -186,9 +257,10 @@ export function createMake(panel, studio) {
 
   async function finish(job) {
     const { id, results } = job;
+    studio.jobChanged(job);
+    if (state.job?.id !== id) return;
     state.isRunning = false;
     setBusy(false);
-    studio.jobChanged(job);
     if (!results.includes("playbook.json")) {
       progress.end(jobError(job));
       planError.show(jobError(job));
@@ -196,17 +268,18 @@ export function createMake(panel, studio) {
       return studio.stateChanged();
     }
     try {
-      const [scene, figures, audit] = await Promise.all(["scene.json", "plan.json", "audit.json"]
-        .map((name) => (results.includes(name) ? getResult(id, name) : null)));
+      const [scene, figures, audit] = await Promise.all(
+        ["scene.json", "plan.json", "audit.json"].map((name) => (results.includes(name) ? getResult(id, name) : null)),
+      );
       if (state.job?.id !== id) return;
       Object.assign(state, { plan: figures, audit });
       if (scene) studio.setScene(scene, { isFinal: true, playbook: `${id}/playbook.json` });
       progress.end(figures ? `Done: ${figures.num_anonymized} of ${figures.num_candidates} hidden.` : "Done.");
-      if (job.state !== "done") planError.show(jobError(job));
+      if (job.state !== "done" && job.state !== "cancelled") planError.show(jobError(job));
       showResult();
       takeDrawn(scene);
       draw();
-      if (!audit && figures?.num_anonymized) auditNow();
+      if (!audit && figures?.num_anonymized && job.state === "cancelled") auditNow();
     } catch (problem) {
       progress.end("");
       planError.show(problem);
@@ -240,9 +313,18 @@ export function createMake(panel, studio) {
   }
 
   function showResult() {
-    resultBox.replaceChildren(resultCard({
-      plan: state.plan, audit: state.audit, playbook: state.playbook, map: (state.base ?? state.scene).map, name: state.sourceName, isFinal: state.isFinal, go: studio.go, state: state.job?.state,
-    }));
+    resultBox.replaceChildren(
+      resultCard({
+        plan: state.plan,
+        audit: state.audit,
+        playbook: state.playbook,
+        map: (state.base ?? state.scene).map,
+        name: state.sourceName,
+        go: studio.go,
+        state: state.job?.state,
+        onResume: () => resume(state.job.id),
+      }),
+    );
     if (isShown) studio.toTop();
   }
 
@@ -276,9 +358,15 @@ export function createMake(panel, studio) {
   // A map is there: its own values, and over them those of the job that is looked at.
   function mapOpened(params) {
     isChoosing = isEdited = false;
+    stop?.();
+    setBusy(false);
     places.reset(state.base);
     optionsPart.reset(state.base);
-    optionsPart.setPriors(state.files.filter((file) => file.kind === "table"), null);
+    optionsPart.setPriors(
+      state.files.filter((file) => file.kind === "table"),
+      null,
+    );
+    optionsPart.setLedgers(state.files.filter((file) => file.kind === "ledger"));
     if (params?.options) {
       places.take(params.options);
       optionsPart.take(params.options, params);
@@ -295,17 +383,31 @@ export function createMake(panel, studio) {
 
   // A playbook from a file or from a frontier: there is nothing to follow.
   function playbookOpened() {
-    state.isRunning = false;
-    isEdited = false;
+    stop?.();
+    progress.end("");
+    state.isRunning = isEdited = false;
     setBusy(!state.source);
     showResult();
     draw();
   }
 
   return {
-    show, hide, mapOpened, playbookOpened, watch, request, useTable,
+    show,
+    hide,
+    mapOpened,
+    playbookOpened,
+    watch,
+    request,
+    useTable,
     numCandidates: () => (places.random ? places.random : places.candidates.length),
-    take: open.take, showError: (problem) => { open.working(""); (state.base && !isChoosing ? planError : open.error).show(problem); },
-    working: open.working, summary: () => plural(places.candidates.length, "candidate"), now: optionsPart.now, missing: () => places.missing(),
+    take: takeFile,
+    showError: (problem) => {
+      open.working("");
+      (state.base && !isChoosing ? planError : open.error).show(problem);
+    },
+    working: open.working,
+    summary: () => plural(places.candidates.length, "candidate"),
+    now: optionsPart.now,
+    missing: () => places.missing(),
   };
 }

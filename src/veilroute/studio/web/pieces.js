@@ -28,7 +28,11 @@ export function named(text) {
 
 // A button as the shared page has them; {class: "primary"} and the like say which kind.
 export function button(text, onclick, attributes = {}) {
-  return element("button", { type: "button", onclick, ...attributes, class: `button ${attributes.class ?? ""}`.trim() }, text);
+  return element(
+    "button",
+    { type: "button", onclick, ...attributes, class: `button ${attributes.class ?? ""}`.trim() },
+    text,
+  );
 }
 
 // A button that looks like something else.
@@ -48,12 +52,21 @@ export function field(label, control, explanation, extra = null) {
   const id = control.id || (control.id = freshId("field"));
   const note = explanation ? element("p", { class: "explain", id: `${id}-about` }, explanation) : null;
   if (note) control.setAttribute("aria-describedby", note.id);
-  return element("div", { class: "ask" }, element("label", { for: id }, label),
-    element("div", { class: "ask-control" }, control, extra), note);
+  return element(
+    "div",
+    { class: "ask" },
+    element("label", { for: id }, label),
+    element("div", { class: "ask-control" }, control, extra),
+    note,
+  );
 }
 
 export function select(options, value, attributes = {}) {
-  const node = element("select", attributes, options.map(([key, text]) => element("option", { value: key }, text)));
+  const node = element(
+    "select",
+    attributes,
+    options.map(([key, text]) => element("option", { value: key }, text)),
+  );
   if (value !== undefined && value !== null) node.value = value;
   return node;
 }
@@ -65,7 +78,12 @@ export function choices(legend, options, value, onchange, attributes = {}) {
     const input = element("input", { type: "radio", name: group, value: key, checked: key === value, onchange });
     return element("label", { class: "choice", title: about }, input, element("span", {}, text));
   });
-  return element("fieldset", { class: "choices", ...attributes }, element("legend", {}, legend), element("div", { class: "choice-row" }, items));
+  return element(
+    "fieldset",
+    { class: "choices", ...attributes },
+    element("legend", {}, legend),
+    element("div", { class: "choice-row" }, items),
+  );
 }
 
 export function chosen(fieldset) {
@@ -81,8 +99,12 @@ export function errorLine() {
   const node = element("p", { class: "error", role: "alert" });
   return {
     node,
-    show(error) { node.textContent = error ? String(error.message ?? error) : ""; },
-    clear() { node.textContent = ""; },
+    show(error) {
+      node.textContent = error ? String(error.message ?? error) : "";
+    },
+    clear() {
+      node.textContent = "";
+    },
   };
 }
 
@@ -94,7 +116,9 @@ export function percentText(share, digits = 1) {
 export function secondsText(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
-  const whole = Math.round(seconds), minutes = Math.floor(whole / 60) % 60, hours = Math.floor(whole / 3600);
+  const whole = Math.round(seconds),
+    minutes = Math.floor(whole / 60) % 60,
+    hours = Math.floor(whole / 3600);
   return hours ? `${hours} h ${minutes} min` : `${minutes} min ${whole % 60} s`;
 }
 
@@ -109,7 +133,8 @@ export function plural(count, one, many = `${one}s`) {
 
 // Hands a file to the browser's downloads, from memory.
 export function saveBlob(blob, name) {
-  const address = URL.createObjectURL(blob), link = element("a", { href: address, download: name });
+  const address = URL.createObjectURL(blob),
+    link = element("a", { href: address, download: name });
   document.body.append(link);
   link.click();
   link.remove();

@@ -1,29 +1,57 @@
-// What a running job says of itself: stage, how many are hidden, MAC, bound and gap, as numbers, a bar and a small chart.
+// What a running job says of itself: stage, hidden, MAC, bound and gap, as numbers, a bar and a small chart.
 import { element, drawing, button, percentText, secondsText } from "./pieces.js";
 
-const WIDTH = 300, HEIGHT = 72, MOST_POINTS = 400;
+const WIDTH = 300,
+  HEIGHT = 72,
+  MOST_POINTS = 400;
 
 // A chart of the MAC (falling) and its proved bound (rising) over time; where they meet the plan is optimal.
 function createGapChart() {
-  const mac = drawing("polyline", { class: "chart-mac" }), bound = drawing("polyline", { class: "chart-bound" });
-  const node = drawing("svg", { class: "gap-chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" }, bound, mac);
-  const caption = element("p", { class: "legend", "aria-hidden": "true" }, element("span", { class: "key key-mac" }), " best plan  ",
-    element("span", { class: "key key-bound" }), " proved bound");
+  const mac = drawing("polyline", { class: "chart-mac" }),
+    bound = drawing("polyline", { class: "chart-bound" });
+  const node = drawing(
+    "svg",
+    { class: "gap-chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    bound,
+    mac,
+  );
+  const caption = element(
+    "p",
+    { class: "legend", "aria-hidden": "true" },
+    element("span", { class: "key key-mac" }),
+    " best plan  ",
+    element("span", { class: "key key-bound" }),
+    " proved bound",
+  );
   let points = [];
 
   function draw() {
-    const last = points.at(-1), values = points.flatMap((point) => [point.mac, point.bound]).filter((value) => value !== null);
+    const last = points.at(-1),
+      values = points.flatMap((point) => [point.mac, point.bound]).filter((value) => value !== null);
     if (!last || !values.length) return;
-    const high = Math.max(...values), low = Math.min(...values), span = high - low || 1, first = points[0].at, time = last.at - first || 1;
-    const line = (name) => points.filter((point) => point[name] !== null)
-      .map((point) => `${((point.at - first) / time * (WIDTH - 8) + 4).toFixed(1)},${(HEIGHT - 6 - (point[name] - low) / span * (HEIGHT - 12)).toFixed(1)}`).join(" ");
+    const high = Math.max(...values),
+      low = Math.min(...values),
+      span = high - low || 1,
+      first = points[0].at,
+      time = last.at - first || 1;
+    const xOf = (at) => (((at - first) / time) * (WIDTH - 8) + 4).toFixed(1);
+    const yOf = (value) => (HEIGHT - 6 - ((value - low) / span) * (HEIGHT - 12)).toFixed(1);
+    const line = (name) =>
+      points
+        .filter((point) => point[name] !== null)
+        .map((point) => `${xOf(point.at)},${yOf(point[name])}`)
+        .join(" ");
     mac.setAttribute("points", line("mac"));
     bound.setAttribute("points", line("bound"));
   }
 
   return {
     node: element("div", { class: "gap-figure" }, node, caption),
-    clear() { points = []; mac.setAttribute("points", ""); bound.setAttribute("points", ""); },
+    clear() {
+      points = [];
+      mac.setAttribute("points", "");
+      bound.setAttribute("points", "");
+    },
     add(point) {
       points.push(point);
       if (points.length > MOST_POINTS) points = points.filter((_, i) => i % 2 === 0 || i === points.length - 1);
@@ -34,14 +62,53 @@ function createGapChart() {
 
 // The card of a running job. onCancel() is called for the button.
 export function createProgress(onCancel) {
-  const stage = element("p", { class: "stage" }), bar = element("div", { class: "gap-bar", role: "progressbar", "aria-label": "How much is proved", "aria-valuemin": "0", "aria-valuemax": "100" }, element("span"));
-  const figures = Object.fromEntries(["hidden", "longer", "bound", "gap", "time"].map((name) => [name, element("dd", {}, "–")]));
-  const list = element("dl", { class: "figures" }, [["Hidden", "hidden"], ["Longer (MAC)", "longer"], ["At least", "bound"], ["Gap", "gap"], ["Elapsed", "time"]]
-    .map(([text, name]) => element("div", {}, element("dt", {}, text), figures[name])));
+  const stage = element("p", { class: "stage" }),
+    bar = element(
+      "div",
+      {
+        class: "gap-bar",
+        role: "progressbar",
+        "aria-label": "How much is proved",
+        "aria-valuemin": "0",
+        "aria-valuemax": "100",
+      },
+      element("span"),
+    );
+  const figures = Object.fromEntries(
+    ["hidden", "longer", "bound", "gap", "time"].map((name) => [name, element("dd", {}, "–")]),
+  );
+  const list = element(
+    "dl",
+    { class: "figures" },
+    [
+      ["Hidden", "hidden"],
+      ["Longer (MAC)", "longer"],
+      ["At least", "bound"],
+      ["Gap", "gap"],
+      ["Elapsed", "time"],
+    ].map(([text, name]) => element("div", {}, element("dt", {}, text), figures[name])),
+  );
   const cancel = button("Cancel, keep the best", onCancel, { class: "danger" });
-  const chart = createGapChart(), live = element("p", { class: "unseen", "aria-live": "polite" }), lost = element("p", { class: "explain warn" });
-  const node = element("section", { class: "progress", "aria-label": "Progress", hidden: true }, stage, bar, list, chart.node, lost, cancel, live);
-  let saidAt = 0, saidStage = "", began = 0, timer = null, lastElapsed = null, best = null;
+  const chart = createGapChart(),
+    live = element("p", { class: "unseen", "aria-live": "polite" }),
+    lost = element("p", { class: "explain warn" });
+  const node = element(
+    "section",
+    { class: "progress", "aria-label": "Progress", hidden: true },
+    stage,
+    bar,
+    list,
+    chart.node,
+    lost,
+    cancel,
+    live,
+  );
+  let saidAt = 0,
+    saidStage = "",
+    began = 0,
+    timer = null,
+    lastElapsed = null,
+    best = null;
 
   // Somebody who listens hears a new stage, and otherwise how it stands every ten seconds.
   function say(text, stageName, now) {
@@ -64,9 +131,15 @@ export function createProgress(onCancel) {
   // A search that begins anew begins with worse plans; the best that was found is kept, and it is what counts.
   function bestOf({ hidden, mac, bound }) {
     const isKnown = mac !== null && mac !== undefined;
-    if (isKnown && (!best || hidden > best.hidden || (hidden === best.hidden && mac < best.mac))) best = { hidden, mac };
+    if (isKnown && (!best || hidden > best.hidden || (hidden === best.hidden && mac < best.mac)))
+      best = { hidden, mac };
     const isBound = best && bound !== null && bound !== undefined;
-    return { hidden: best?.hidden ?? hidden, mac: best?.mac, bound: isBound ? bound : null, gap: isBound ? Math.max(0, best.mac - bound) / Math.max(bound, 1e-12) : null };
+    return {
+      hidden: best?.hidden ?? hidden,
+      mac: best?.mac,
+      bound: isBound ? bound : null,
+      gap: isBound ? Math.max(0, best.mac - bound) / Math.max(bound, 1e-12) : null,
+    };
   }
 
   function start(text) {
@@ -85,8 +158,10 @@ export function createProgress(onCancel) {
   }
 
   function update(progress) {
-    const { stage: text, done, total, elapsed_s: elapsed } = progress, { hidden, mac, bound, gap } = bestOf(progress);
-    const shown = text ? text[0].toUpperCase() + text.slice(1) : "Working", gapText = gap === null ? "–" : gap > 10 ? "large" : percentText(gap, 2);
+    const { stage: text, done, total, elapsed_s: elapsed } = progress,
+      { hidden, mac, bound, gap } = bestOf(progress);
+    const shown = text ? text[0].toUpperCase() + text.slice(1) : "Working",
+      gapText = gap === null ? "–" : gap > 10 ? "large" : percentText(gap, 2);
     lost.textContent = "";
     stage.textContent = total ? `${shown} (${done.toLocaleString("en")} of ${total.toLocaleString("en")})` : shown;
     if (elapsed !== null && elapsed !== undefined) [lastElapsed, began] = [elapsed, performance.now()];
@@ -97,8 +172,13 @@ export function createProgress(onCancel) {
     }
     if (bound !== null) figures.bound.textContent = percentText(bound);
     if (gap !== null) figures.gap.textContent = gapText;
-    setBar(gap !== null ? 1 / (1 + gap) : total ? done / total * 0.5 : 0);
-    const parts = [shown, hidden ? `${hidden} hidden` : "", mac ? `${percentText(mac)} longer` : "", gap !== null ? `gap ${gapText}` : ""];
+    setBar(gap !== null ? 1 / (1 + gap) : total ? (done / total) * 0.5 : 0);
+    const parts = [
+      shown,
+      hidden ? `${hidden} hidden` : "",
+      mac ? `${percentText(mac)} longer` : "",
+      gap !== null ? `gap ${gapText}` : "",
+    ];
     say(parts.filter(Boolean).join(", "), text, performance.now());
   }
 
@@ -109,9 +189,19 @@ export function createProgress(onCancel) {
   }
 
   return {
-    node, start, update, end,
-    queued(text) { stage.textContent = text; },
-    cancelling() { cancel.disabled = true; stage.textContent = "Stopping with the best so far"; },
-    lost(error) { lost.textContent = `${error.message} Trying again.`; },
+    node,
+    start,
+    update,
+    end,
+    queued(text) {
+      stage.textContent = text;
+    },
+    cancelling() {
+      cancel.disabled = true;
+      stage.textContent = "Stopping with the best so far";
+    },
+    lost(error) {
+      lost.textContent = `${error.message} Trying again.`;
+    },
   };
 }

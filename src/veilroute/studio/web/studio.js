@@ -1,6 +1,19 @@
 // The studio's shell: tabs, the map that all views share, what is being looked at, and the address that brings it back.
 import { element, button, errorLine } from "./pieces.js";
-import { getAbout, getJob, getResult, isFinal, jobError, listFiles, listJobs, runJob, seal, setToken, startJob, followJob } from "./api.js";
+import {
+  getAbout,
+  getJob,
+  getResult,
+  isFinal,
+  jobError,
+  listFiles,
+  listJobs,
+  runJob,
+  seal,
+  setToken,
+  startJob,
+  followJob,
+} from "./api.js";
 import { createMap } from "./canvas.js";
 import { createLook } from "./look.js";
 import { createWatch } from "./watch.js";
@@ -11,44 +24,51 @@ import { createCosts } from "./frontier.js";
 import { createTrust } from "./trust.js";
 import { createJobs } from "./joblist.js";
 import { createLookMore } from "./look-more.js";
+import { readAddress, addressOf } from "./address.js";
+import { wireDrops } from "./drops.js";
 
 const VIEWS = ["make", "cost", "look", "watch", "drive", "trust", "jobs"];
-const SEALED_POLICY = "default-src 'none'; connect-src 'none'; img-src data: blob:; form-action 'none'; base-uri 'none'";
+const SEALED_POLICY =
+  "default-src 'none'; connect-src 'none'; img-src data: blob:; form-action 'none'; base-uri 'none'";
 const byId = (id) => document.getElementById(id);
 
-// What is being looked at. base: scene of the map for Make; scene: a plan's; playbook, source: references for the server.
+// What is being looked at. base: the scene of the map, for Make; scene: that of a plan; playbook and source are
+// references for the server.
 const state = {
-  job: null, view: "make", files: [], base: null, source: null, sourceName: "", scene: null, playbook: null, isFinal: false, isRunning: false,
-  plan: null, audit: null, days: null,
+  job: null,
+  view: "make",
+  files: [],
+  base: null,
+  source: null,
+  sourceName: "",
+  scene: null,
+  playbook: null,
+  isFinal: false,
+  isRunning: false,
+  plan: null,
+  audit: null,
+  days: null,
 };
 const map = createMap(byId("map"));
 const parts = { shown: null, onMap: null };
 const seats = { look: null, watch: null, drive: null };
-let token = "", isSealed = false;
+let token = "",
+  version = "",
+  isSealed = false;
 
 // ---- the address -------------------------------------------------------------------------------------------------
 
-function readAddress() {
-  const found = new URLSearchParams(location.hash.slice(1)), view = found.get("view");
-  return { job: found.get("job"), token: found.get("token") ?? "", view: VIEWS.includes(view) ? view : "make" };
-}
-
-function addressOf(view) {
-  const found = new URLSearchParams();
-  if (state.job) found.set("job", state.job.id);
-  found.set("view", view);
-  if (token) found.set("token", token);
-  return `#${found}`;
-}
+const addressHere = (view) => addressOf({ job: state.job?.id, view, token });
 
 function writeAddress() {
-  const wanted = addressOf(state.view);
+  const wanted = addressHere(state.view);
   if (location.hash !== wanted) history.replaceState(null, "", wanted);
 }
 
 // ---- tabs --------------------------------------------------------------------------------------------------------
 
-const tabOf = (view) => byId(`tab-${view}`), panelOf = (view) => byId(`view-${view}`);
+const tabOf = (view) => byId(`tab-${view}`),
+  panelOf = (view) => byId(`view-${view}`);
 
 function markTabs(view) {
   for (const name of VIEWS) {
@@ -64,7 +84,7 @@ function markTabs(view) {
 function go(view) {
   if (isSealed) {
     if (view === "drive") return;
-    location.replace(addressOf(view));
+    location.replace(addressHere(view));
     location.reload();
     return;
   }
@@ -83,8 +103,16 @@ function chooseTab(event) {
 }
 
 function moveTab(event) {
-  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key], at = VIEWS.indexOf(document.activeElement?.dataset.view);
-  const next = event.key === "Home" ? 0 : event.key === "End" ? VIEWS.length - 1 : step === undefined ? -1 : (at + step + VIEWS.length) % VIEWS.length;
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key],
+    at = VIEWS.indexOf(document.activeElement?.dataset.view);
+  const next =
+    event.key === "Home"
+      ? 0
+      : event.key === "End"
+        ? VIEWS.length - 1
+        : step === undefined
+          ? -1
+          : (at + step + VIEWS.length) % VIEWS.length;
   if (at < 0 || next < 0) return;
   event.preventDefault();
   // In Drive and around it only the focus moves: Drive is entered, and left, on purpose.
@@ -96,30 +124,82 @@ function moveTab(event) {
 // ---- views -------------------------------------------------------------------------------------------------------
 
 function emptyView(panel, text) {
-  panel.replaceChildren(element("div", { class: "nothing" }, element("p", {}, text), button("To Make", () => go("make"), { class: "primary" })));
-  return { show() { if (state.base) showOnMap(state.base, null); }, hide() {} };
+  panel.replaceChildren(
+    element(
+      "div",
+      { class: "nothing" },
+      element("p", {}, text),
+      button("To Make", () => go("make"), { class: "primary" }),
+    ),
+  );
+  return {
+    show() {
+      if (state.base) showOnMap(state.base, null);
+    },
+    hide() {},
+  };
 }
 
 // Look, Watch and Drive are built anew for every scene, when they are first seen.
 function seat(view, create) {
   const panel = panelOf(view);
   if (!state.scene && view === "watch" && state.days) {
-    panel.replaceChildren(element("div", { class: "seat" }, element("h1", {}, "Observer’s seat"), buildStack(state.days)));
-    return { show() { setWide(true); }, hide() { setWide(false); } };
+    panel.replaceChildren(
+      element("div", { class: "seat" }, element("h1", {}, "Observer’s seat"), buildStack(state.days)),
+    );
+    return {
+      show() {
+        setWide(true);
+      },
+      hide() {
+        setWide(false);
+      },
+    };
   }
-  if (!state.scene) return emptyView(panel, state.isRunning ? "Routes appear here as soon as there is a first plan." : "There is no plan yet: make one, or open a playbook.");
-  if (view === "drive" && !state.isFinal) return emptyView(panel, "The plan is still being improved. Drive opens when it is done: routes that change give places away.");
+  if (!state.scene)
+    return emptyView(
+      panel,
+      state.isRunning
+        ? "Routes appear here as soon as there is a first plan."
+        : "There is no plan yet: make one, or open a playbook.",
+    );
+  if (view === "drive" && !state.isFinal)
+    return emptyView(
+      panel,
+      "The plan is still being improved. Drive opens when it is done: routes that change give places away.",
+    );
   if (seats[view]?.scene !== state.scene || seats[view].days !== state.days) {
     const box = element("div", { class: "seat" });
-    panel.replaceChildren(element("h1", { class: "unseen" }, `${tabOf(view).textContent.slice(1)}: ${state.sourceName}`), box);
+    panel.replaceChildren(
+      element("h1", { class: "unseen" }, `${tabOf(view).textContent.slice(1)}: ${state.sourceName}`),
+      box,
+    );
     seats[view] = { scene: state.scene, days: state.days, part: create(box, panel) };
   }
-  return { show() { showOnMap(state.scene, 0); seats[view].part.show(); }, hide() { seats[view].part.hide(); } };
+  return {
+    show() {
+      showOnMap(state.scene, 0);
+      seats[view].part.show();
+    },
+    hide() {
+      seats[view].part.hide();
+    },
+  };
 }
 
 function lookParts(box, panel) {
-  const look = createLook(box, map, state.scene), more = state.isFinal ? createLookMore(panel, studio) : null;
-  return { show() { look.show(); more?.show(); }, hide() { more?.hide(); look.hide(); } };
+  const look = createLook(box, map, state.scene),
+    more = state.isFinal ? createLookMore(panel, studio) : null;
+  return {
+    show() {
+      look.show();
+      more?.show();
+    },
+    hide() {
+      more?.hide();
+      look.hide();
+    },
+  };
 }
 
 function viewer(view) {
@@ -133,6 +213,7 @@ function viewer(view) {
 function sealPage() {
   if (isSealed) return;
   isSealed = true;
+  clearTimeout(parts.recount);
   seal();
   document.head.append(element("meta", { "http-equiv": "Content-Security-Policy", content: SEALED_POLICY }));
   document.body.classList.add("sealed");
@@ -140,7 +221,10 @@ function sealPage() {
 
 function showOnMap(scene, trip) {
   if (parts.onMap !== scene) {
-    const isSame = parts.onMap && JSON.stringify(parts.onMap.map.box) === JSON.stringify(scene.map.box) && parts.onMap.map.kind === scene.map.kind;
+    const isSame =
+      parts.onMap &&
+      JSON.stringify(parts.onMap.map.box) === JSON.stringify(scene.map.box) &&
+      parts.onMap.map.kind === scene.map.kind;
     map.setScene(scene, { keepView: isSame });
     parts.onMap = scene;
   }
@@ -164,18 +248,34 @@ async function refreshFiles() {
 }
 
 function nameOf(reference) {
-  const [id] = reference.split("/"), file = state.files.find((each) => each.id === id);
+  const [id] = reference.split("/"),
+    file = state.files.find((each) => each.id === id);
   if (file) return file.name.replace(/\.json$/, "");
   const job = parts.jobs?.find((each) => each.id === id);
-  return job ? nameOf(job.params?.source ?? job.params?.playbook ?? "") || reference.split("/")[1] || "" : reference.split("/")[1] ?? "";
+  return job
+    ? nameOf(job.params?.source ?? job.params?.playbook ?? "") || reference.split("/")[1] || ""
+    : (reference.split("/")[1] ?? "");
 }
 
 function jobsListed(list) {
   parts.jobs = list;
-  const count = list.filter((job) => !isFinal(job)).length, mark = byId("running");
+  const count = list.filter((job) => !isFinal(job)).length,
+    mark = byId("running");
   mark.hidden = count === 0;
   mark.textContent = String(count);
   mark.setAttribute("aria-label", `${count} running`);
+  clearTimeout(parts.recount);
+  if (count) parts.recount = setTimeout(recount, 5000);
+}
+
+// Jobs that nobody follows come to their end as well.
+async function recount() {
+  if (isSealed) return;
+  try {
+    jobsListed(await listJobs());
+  } catch {
+    /* Whoever waits for the server says so. */
+  }
 }
 
 function jobChanged(job) {
@@ -202,13 +302,25 @@ function stateChanged() {
 }
 
 function forgetPlan() {
-  Object.assign(state, { scene: null, playbook: null, isFinal: false, isRunning: false, plan: null, audit: null, days: null });
+  Object.assign(state, {
+    scene: null,
+    playbook: null,
+    isFinal: false,
+    isRunning: false,
+    plan: null,
+    audit: null,
+    days: null,
+  });
 }
+
+// A file is opened once for each version of the program, whose scenes may differ.
+const openKey = (params) => `open ${version} ${JSON.stringify(params)}`;
 
 // Opens what a file holds. The same file with the same options is opened once.
 async function openFile(file, options, view = null) {
   try {
-    if (file.kind === "ledger") return await loadJob((await startJob("linked", { ledger: file.id }, `linked ${file.id}`)).id, "watch");
+    if (file.kind === "ledger")
+      return await loadJob((await startJob("linked", { ledger: file.id }, `linked ${file.id}`)).id, "watch");
     if (file.kind === "table") {
       if (!state.base) throw new Error(`${file.name} is a table of places: open a map first, then add it there.`);
       go("make");
@@ -216,7 +328,11 @@ async function openFile(file, options, view = null) {
     }
     make.working(`Opening ${file.name} …`);
     const params = { source: file.id, ...options };
-    const job = await runJob("open", params, { key: `open ${JSON.stringify(params)}`, onStart: jobChanged, onProgress: ({ stage }) => make.working(`Opening ${file.name}: ${stage ?? ""} …`) });
+    const job = await runJob("open", params, {
+      key: openKey(params),
+      onStart: jobChanged,
+      onProgress: ({ stage }) => make.working(`Opening ${file.name}: ${stage ?? ""} …`),
+    });
     await loadJob(job.id, view ?? (file.kind === "playbook" ? "look" : "make"));
   } catch (problem) {
     make.showError(problem);
@@ -229,7 +345,7 @@ async function openFile(file, options, view = null) {
 async function baseScene(source) {
   const [owner, name] = source.split("/");
   if (name) return getResult(owner, "scene.json");
-  const job = await runJob("open", { source }, { key: `open ${JSON.stringify({ source })}`, onStart: jobChanged });
+  const job = await runJob("open", { source }, { key: openKey({ source }), onStart: jobChanged });
   return getResult(job.id, "scene.json");
 }
 
@@ -237,8 +353,19 @@ async function baseScene(source) {
 async function loadJob(id, view = null) {
   try {
     let job = await getJob(id);
-    if (["open", "linked", "audit"].includes(job.kind) && !isFinal(job)) job = await new Promise((resolve, reject) => followJob(id, { end: resolve, lost: (problem) => { if (problem.status) reject(problem); } }));
-    await ({ open: loadOpened, plan: loadPlan, frontier: loadFrontier, audit: loadAudit, linked: loadLinked }[job.kind] ?? loadOther)(job, view);
+    if (["open", "linked", "audit"].includes(job.kind) && !isFinal(job))
+      job = await new Promise((resolve, reject) =>
+        followJob(id, {
+          end: resolve,
+          lost: (problem) => {
+            if (problem.status) reject(problem);
+          },
+        }),
+      );
+    await (
+      { open: loadOpened, plan: loadPlan, frontier: loadFrontier, audit: loadAudit, linked: loadLinked }[job.kind] ??
+      loadOther
+    )(job, view);
   } catch (problem) {
     go("make");
     make.showError(problem);
@@ -254,7 +381,8 @@ async function loadBase(source, params) {
 
 async function loadOpened(job, view) {
   if (job.state !== "done") throw new Error(jobError(job));
-  const scene = await getResult(job.id, "scene.json"), reference = job.params.source;
+  const scene = await getResult(job.id, "scene.json"),
+    reference = job.params.source;
   forgetPlan();
   setJob(job);
   if (scene.playbook) {
@@ -277,7 +405,10 @@ async function loadOrigin(reference) {
 
 // A playbook that was not planned here. Its map is there to look at; a new plan needs the map's own file.
 function loadPlaybook(scene, playbook, view) {
-  Object.assign(state, { base: state.base && sameMap(state.base, scene) ? state.base : null, sourceName: nameOf(playbook) || "playbook" });
+  Object.assign(state, {
+    base: state.base && sameMap(state.base, scene) ? state.base : null,
+    sourceName: nameOf(playbook) || "playbook",
+  });
   if (!state.base) state.source = null;
   setScene(scene, { isFinal: true, playbook });
   make.playbookOpened();
@@ -303,7 +434,8 @@ async function loadFrontier(job, view) {
 }
 
 async function loadAudit(job, view) {
-  const playbook = job.params.playbook, opened = await runJob("open", { source: playbook }, { key: `open ${JSON.stringify({ source: playbook })}` });
+  const playbook = job.params.playbook,
+    opened = await runJob("open", { source: playbook }, { key: openKey({ source: playbook }) });
   await loadOpened(opened, view ?? "trust");
 }
 
@@ -329,7 +461,7 @@ async function usePoint(reference, scene) {
   make.playbookOpened();
   go("look");
   try {
-    const job = await runJob("open", { source: reference }, { key: `open ${JSON.stringify({ source: reference })}` });
+    const job = await runJob("open", { source: reference }, { key: openKey({ source: reference }) });
     if (state.playbook === reference) setJob(job);
   } catch (problem) {
     make.showError(problem);
@@ -343,50 +475,61 @@ function resumed(job) {
 }
 
 const studio = {
-  state, map, go, setWide, toTop, refreshFiles, openFile, nameOf, jobsListed, jobChanged, setJob, setScene, stateChanged, showOnMap, loadJob, usePoint, resumed,
+  state,
+  map,
+  go,
+  setWide,
+  toTop,
+  refreshFiles,
+  openFile,
+  nameOf,
+  jobsListed,
+  jobChanged,
+  setJob,
+  setScene,
+  stateChanged,
+  showOnMap,
+  loadJob,
+  usePoint,
+  resumed,
 };
 const make = createMake(panelOf("make"), studio);
 studio.make = make;
-const costs = createCosts(panelOf("cost"), studio), trust = createTrust(panelOf("trust"), studio), jobs = createJobs(panelOf("jobs"), studio);
+const costs = createCosts(panelOf("cost"), studio),
+  trust = createTrust(panelOf("trust"), studio),
+  jobs = createJobs(panelOf("jobs"), studio);
 
 // ---- files that are dropped --------------------------------------------------------------------------------------
 
-function wireDrops() {
-  const veil = byId("drop-veil");
-  const isFile = (event) => !isSealed && event.dataTransfer?.types.includes("Files");
-  document.addEventListener("dragover", (event) => {
-    event.preventDefault();
-    if (isFile(event)) veil.hidden = false;
-  });
-  document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) veil.hidden = true; });
-  document.addEventListener("drop", (event) => {
-    event.preventDefault();
-    veil.hidden = true;
-    const file = isFile(event) ? event.dataTransfer.files[0] : null;
-    if (!file) return;
-    if (state.view === "trust") trust.take(file);
-    else {
-      if (state.view !== "make") go("make");
-      make.take(file);
-    }
-  });
+// A file that falls on Trust is checked there; elsewhere Make opens it.
+function takeDropped(file) {
+  if (state.view === "trust") return trust.take(file);
+  if (state.view !== "make") go("make");
+  return make.take(file);
 }
 
 // ---- start -------------------------------------------------------------------------------------------------------
 
 async function boot() {
-  const address = readAddress();
+  const address = readAddress(VIEWS);
   token = address.token;
   setToken(token);
   document.querySelector("[role=tablist]").addEventListener("click", chooseTab);
   document.querySelector("[role=tablist]").addEventListener("keydown", moveTab);
   window.addEventListener("hashchange", () => location.reload());
-  wireDrops();
+  wireDrops(byId("drop-veil"), () => !isSealed, takeDropped);
   state.view = address.view;
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) location.reload();
+  });
+  version = await getAbout().then(
+    (about) => about.version,
+    () => "",
+  );
   if (!address.job) return go(["make", "jobs"].includes(address.view) ? address.view : "make");
   markTabs(address.view);
   try {
-    const [, list] = await Promise.all([refreshFiles(), listJobs(), getAbout()]);
+    const [list] = await Promise.all([listJobs(), refreshFiles()]);
     jobsListed(list);
   } catch (problem) {
     go("make");

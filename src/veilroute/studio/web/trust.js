@@ -3,8 +3,27 @@ import { element, button, named, errorLine, plural } from "./pieces.js";
 import { getResult, runJob, uploadFile, getJob } from "./api.js";
 
 const GROUPS = [
-  ["The routes are what they say", ["walk", "coverage", "cost", "same-route", "turns", "legal", "directions", "detours", "contingencies"]],
-  ["Places stay hidden", ["partition", "class-size", "spread", "coverable", "anonymized", "anonymizable", "risk", "shares", "draws", "history", "linked", "hidden-mass"]],
+  [
+    "The routes are what they say",
+    ["walk", "coverage", "cost", "same-route", "turns", "legal", "directions", "detours", "contingencies"],
+  ],
+  [
+    "Places stay hidden",
+    [
+      "partition",
+      "class-size",
+      "spread",
+      "coverable",
+      "anonymized",
+      "anonymizable",
+      "risk",
+      "shares",
+      "draws",
+      "history",
+      "linked",
+      "hidden-mass",
+    ],
+  ],
   ["What it costs is right", ["apr", "mac", "extra-cost", "expected-mac", "certificate", "bound", "optimality"]],
 ];
 const OTHERS = "What is shown besides";
@@ -16,96 +35,282 @@ function stateOf(claim) {
 }
 
 function claimRow(claim) {
-  const state = stateOf(claim), [sign, text] = SIGNS[state];
-  return element("tr", { class: `claim ${state}` }, element("td", { class: "sign-cell" }, element("span", { class: "sign", "aria-hidden": "true" }, sign), element("span", { class: "sign-text" }, text)),
-    element("th", { scope: "row" }, claim.claim), element("td", {}, named(claim.evidence)));
+  const state = stateOf(claim),
+    [sign, text] = SIGNS[state];
+  return element(
+    "tr",
+    { class: `claim ${state}` },
+    element(
+      "td",
+      { class: "sign-cell" },
+      element("span", { class: "sign", "aria-hidden": "true" }, sign),
+      element("span", { class: "sign-text" }, text),
+    ),
+    element("th", { scope: "row" }, claim.claim),
+    element("td", {}, named(claim.evidence)),
+  );
 }
 
 function claimsPart(claims) {
-  const left = new Set(claims), parts = [];
+  const left = new Set(claims),
+    parts = [];
   for (const [title, names] of [...GROUPS, [OTHERS, null]]) {
     const own = [...left].filter((claim) => names === null || names.includes(claim.claim));
     own.forEach((claim) => left.delete(claim));
     if (!own.length) continue;
-    parts.push(element("section", { class: "claim-group" }, element("h3", {}, title),
-      element("table", { class: "claims" }, element("thead", { class: "unseen" }, element("tr", {}, ["Verdict", "Claim", "Evidence"].map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, own.map(claimRow)))));
+    parts.push(
+      element(
+        "section",
+        { class: "claim-group" },
+        element("h3", {}, title),
+        element(
+          "table",
+          { class: "claims" },
+          element(
+            "thead",
+            { class: "unseen" },
+            element(
+              "tr",
+              {},
+              ["Verdict", "Claim", "Evidence"].map((text) => element("th", { scope: "col" }, text)),
+            ),
+          ),
+          element("tbody", {}, own.map(claimRow)),
+        ),
+      ),
+    );
   }
   return parts;
 }
 
 function banner(audit) {
-  const all = audit.claims.length, unproved = audit.claims.filter((claim) => stateOf(claim) === "unproved").length, broken = audit.claims.filter((claim) => !claim.holds).length;
-  const [kind, sign, title, text] = !audit.holds ? ["bad", "✗", "The playbook does not keep its word", `${plural(broken, "claim is", "claims are")} violated. Do not use it.`]
-    : unproved ? ["warn", "✓", "The playbook keeps its word", `${all - unproved} of ${all} claims hold; ${unproved} could not be proved, and none is violated.`]
+  const all = audit.claims.length,
+    unproved = audit.claims.filter((claim) => stateOf(claim) === "unproved").length,
+    broken = audit.claims.filter((claim) => !claim.holds).length;
+  const [kind, sign, title, text] = !audit.holds
+    ? [
+        "bad",
+        "✗",
+        "The playbook does not keep its word",
+        `${plural(broken, "claim is", "claims are")} violated. Do not use it.`,
+      ]
+    : unproved
+      ? [
+          "warn",
+          "✓",
+          "The playbook keeps its word",
+          `${all - unproved} of ${all} claims hold; ${unproved} could not be proved, and none is violated.`,
+        ]
       : ["good", "✓", "The playbook keeps its word", `All ${all} claims hold.`];
-  return element("div", { class: `banner ${kind}`, role: "status" }, element("span", { class: "banner-sign", "aria-hidden": "true" }, sign), element("div", {}, element("h2", {}, title), element("p", {}, text)));
+  return element(
+    "div",
+    { class: `banner ${kind}`, role: "status" },
+    element("span", { class: "banner-sign", "aria-hidden": "true" }, sign),
+    element("div", {}, element("h2", {}, title), element("p", {}, text)),
+  );
 }
 
 // Rows of equal figures become one, as in the auditor's own report.
 function spans(steps) {
   const rows = [];
   for (const step of steps) {
-    const last = rows.at(-1), revealed = step.revealed?.length ?? 0, exposed = step.exposed?.length ?? 0;
-    const isSame = last && last.trip === step.trip && last.smallest === step.smallest_class && last.widest === step.widest_witness && last.revealed === revealed && last.exposed === exposed;
+    const last = rows.at(-1),
+      revealed = step.revealed?.length ?? 0,
+      exposed = step.exposed?.length ?? 0;
+    const isSame =
+      last &&
+      last.trip === step.trip &&
+      last.smallest === step.smallest_class &&
+      last.widest === step.widest_witness &&
+      last.revealed === revealed &&
+      last.exposed === exposed;
     if (isSame) last.to = step.m;
-    else rows.push({ trip: step.trip, from: step.m, to: step.m, smallest: step.smallest_class, widest: step.widest_witness, revealed, exposed });
+    else
+      rows.push({
+        trip: step.trip,
+        from: step.m,
+        to: step.m,
+        smallest: step.smallest_class,
+        widest: step.widest_witness,
+        revealed,
+        exposed,
+      });
   }
   return rows;
 }
 
 function table(heads, rows) {
-  return element("div", { class: "table-scroll" }, element("table", {}, element("thead", {}, element("tr", {}, heads.map((text) => element("th", { scope: "col" }, text)))),
-    element("tbody", {}, rows.map((row) => element("tr", {}, row.map((cell, i) => element(i ? "td" : "th", i ? {} : { scope: "row" }, cell)))))));
+  return element(
+    "div",
+    { class: "table-scroll" },
+    element(
+      "table",
+      {},
+      element(
+        "thead",
+        {},
+        element(
+          "tr",
+          {},
+          heads.map((text) => element("th", { scope: "col" }, text)),
+        ),
+      ),
+      element(
+        "tbody",
+        {},
+        rows.map((row) =>
+          element(
+            "tr",
+            {},
+            row.map((cell, i) => element(i ? "td" : "th", i ? {} : { scope: "row" }, cell)),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 function overTime(steps) {
-  const rows = spans(steps), severalTrips = rows.some((row) => row.trip > 0);
-  return [element("h2", {}, "Anonymity over time"), element("p", { class: "explain" }, "How many places are still possible to whoever has seen the first nodes of the route, at the least."),
-    table([...(severalTrips ? ["Trip"] : []), "Nodes seen", "Smallest group", "of whom ell apart", "Exposed"], rows.map((row) => [
-      ...(severalTrips ? [String(row.trip + 1)] : []), row.from === row.to ? String(row.from) : `${row.from}–${row.to}`, String(row.smallest ?? "–"), String(row.widest ?? "–"), String(row.exposed)]))];
+  const rows = spans(steps),
+    severalTrips = rows.some((row) => row.trip > 0);
+  return [
+    element("h2", {}, "Anonymity over time"),
+    element(
+      "p",
+      { class: "explain" },
+      "How many places are still possible to whoever has seen the first nodes of the route, at the least.",
+    ),
+    table(
+      [...(severalTrips ? ["Trip"] : []), "Nodes seen", "Smallest group", "of whom ell apart", "Exposed"],
+      rows.map((row) => [
+        ...(severalTrips ? [String(row.trip + 1)] : []),
+        row.from === row.to ? String(row.from) : `${row.from}–${row.to}`,
+        String(row.smallest ?? "–"),
+        String(row.widest ?? "–"),
+        String(row.exposed),
+      ]),
+    ),
+  ];
 }
 
 function aboutText(value) {
   if (value === null || value === undefined) return "none";
   if (typeof value !== "object") return String(value);
-  if (Array.isArray(value)) return value.map((each) => (each?.start ? `${each.start} to ${each.goal}` : aboutText(each))).join("; ");
-  return Object.entries(value).map(([name, each]) => (name.startsWith("num") ? `${aboutText(each)} ${name.slice(4) || "in number"}` : name === "sha256" ? each : `${name} ${aboutText(each)}`)).join(", ");
+  if (Array.isArray(value))
+    return value.map((each) => (each?.start ? `${each.start} to ${each.goal}` : aboutText(each))).join("; ");
+  return Object.entries(value)
+    .map(([name, each]) =>
+      name.startsWith("num")
+        ? `${aboutText(each)} ${name.slice(4) || "in number"}`
+        : name === "sha256"
+          ? each
+          : `${name} ${aboutText(each)}`,
+    )
+    .join(", ");
 }
 
 function hashes(audit, scene) {
-  const bound = audit.bound_to ?? [], isCompared = bound.some(({ agrees }) => agrees !== null);
-  const rows = bound.map(({ what, playbook, agrees }) => [what, named(what === "m" && playbook === null ? "the whole route" : aboutText(playbook)), agrees === null ? "" : agrees ? "agrees" : "differs"]);
+  const bound = audit.bound_to ?? [],
+    isCompared = bound.some(({ agrees }) => agrees !== null);
+  const rows = bound.map(({ what, playbook, agrees }) => [
+    what,
+    named(what === "m" && playbook === null ? "the whole route" : aboutText(playbook)),
+    agrees === null ? "" : agrees ? "agrees" : "differs",
+  ]);
   const own = scene?.playbook?.sha256 ? [["playbook", element("code", {}, scene.playbook.sha256), ""]] : [];
   const heads = ["What", "As the playbook says", "Compared"].slice(0, isCompared ? 3 : 2);
-  return [element("h2", {}, "What it is about"), element("p", { class: "explain" }, "Hashes (SHA-256) tie the report to a playbook, a map, candidates and names. That these are the ones you meant is for you to compare."),
-    table(heads, [...own, ...rows].map((row) => row.slice(0, heads.length)))];
+  return [
+    element("h2", {}, "What it is about"),
+    element(
+      "p",
+      { class: "explain" },
+      "Hashes (SHA-256) tie the report to a playbook, a map, candidates and names. That these are the ones you " +
+        "meant is for you to compare.",
+    ),
+    table(
+      heads,
+      [...own, ...rows].map((row) => row.slice(0, heads.length)),
+    ),
+  ];
 }
 
 function howTo(name) {
-  const lines = [["Save the playbook, then let the auditor replay the observer", `veilroute audit ${name}`], ["Compare it with the instance that you meant", `veilroute audit ${name} --instance INSTANCE.json`],
-    ["How much a route tells who knows what is likely", `veilroute risk ${name} --prior PRIOR.csv`], ["The hash of the playbook, the same with its map and without", `python -c "import veilroute; print(veilroute.read_playbook('${name}').sha256)"`]];
-  return [element("h2", {}, "How to check this yourself"), element("p", { class: "explain" }, "The auditor shares no code with the planners. It runs on your machine, without this page."),
-    element("ol", { class: "commands" }, lines.map(([text, line]) => element("li", {}, element("span", {}, text), element("code", {}, line))))];
+  const lines = [
+    ["Save the playbook, then let the auditor replay the observer", `veilroute audit ${name}`],
+    ["Compare it with the instance that you meant", `veilroute audit ${name} --instance INSTANCE.json`],
+    ["How much a route tells who knows what is likely", `veilroute risk ${name} --prior PRIOR.csv`],
+    [
+      "The hash of the playbook, the same with its map and without",
+      `python -c "import veilroute; print(veilroute.read_playbook('${name}').sha256)"`,
+    ],
+  ];
+  return [
+    element("h2", {}, "How to check this yourself"),
+    element(
+      "p",
+      { class: "explain" },
+      "The auditor shares no code with the planners. It runs on your machine, without this page.",
+    ),
+    element(
+      "ol",
+      { class: "commands" },
+      lines.map(([text, line]) => element("li", {}, element("span", {}, text), element("code", {}, line))),
+    ),
+  ];
 }
 
 export function createTrust(panel, studio) {
-  const { state } = studio, report = element("article", { class: "report" }), error = errorLine(), status = element("p", { class: "explain", role: "status" });
+  const { state } = studio,
+    report = element("article", { class: "report" }),
+    error = errorLine(),
+    status = element("p", { class: "explain", role: "status" });
   const input = element("input", { type: "file", class: "hidden-file", accept: ".json" });
   const print = button("Print", () => window.print());
-  let shownFor = null, isShown = false;
+  let shownFor = null,
+    isShown = false;
   input.addEventListener("change", () => {
     if (input.files[0]) checkFile(input.files[0]);
     input.value = "";
   });
-  panel.append(element("div", { class: "trust-head" }, element("h1", {}, "Audit report"), element("div", { class: "button-row no-print" }, print,
-    element("label", { class: "file-button" }, input, element("span", {}, "Check a playbook of mine")))), status, error.node, report);
+  panel.append(
+    element(
+      "div",
+      { class: "trust-head" },
+      element("h1", {}, "Audit report"),
+      element(
+        "div",
+        { class: "button-row no-print" },
+        print,
+        element("label", { class: "file-button" }, input, element("span", {}, "Check a playbook of mine")),
+      ),
+    ),
+    status,
+    error.node,
+    report,
+  );
 
   function build(audit, scene, name) {
     const hidden = scene?.playbook?.notHidden ?? [];
-    report.replaceChildren(banner(audit), element("p", { class: "report-about" }, named(name), `, ${new Date().toISOString().slice(0, 10)}`),
+    report.replaceChildren(
+      banner(audit),
+      element("p", { class: "report-about" }, named(name), `, ${new Date().toISOString().slice(0, 10)}`),
       ...(scene?.playbook?.hint ? [element("p", {}, named(scene.playbook.hint))] : []),
-      ...(hidden.length ? [element("p", { class: "warn-text" }, `Not hidden: `, ...hidden.flatMap((each, i) => [i ? ", " : "", named(each)]))] : []),
-      element("h2", {}, "Claims"), ...claimsPart(audit.claims), ...hashes(audit, scene), ...overTime(audit.anonymity ?? []), ...howTo("playbook.json"));
+      ...(hidden.length
+        ? [
+            element(
+              "p",
+              { class: "warn-text" },
+              `Not hidden: `,
+              ...hidden.flatMap((each, i) => [i ? ", " : "", named(each)]),
+            ),
+          ]
+        : []),
+      element("h2", {}, "Claims"),
+      ...claimsPart(audit.claims),
+      ...hashes(audit, scene),
+      ...overTime(audit.anonymity ?? []),
+      ...howTo("playbook.json"),
+    );
   }
 
   async function audited(playbook) {
@@ -115,7 +320,16 @@ export function createTrust(panel, studio) {
       if (job.results.includes("audit.json")) return getResult(owner, "audit.json");
     }
     status.textContent = "Replaying the observer …";
-    const job = await runJob("audit", { playbook }, { key: `audit ${playbook}`, onProgress: ({ stage }) => { if (stage) status.textContent = `${stage} …`; } });
+    const job = await runJob(
+      "audit",
+      { playbook },
+      {
+        key: `audit ${playbook}`,
+        onProgress: ({ stage }) => {
+          if (stage) status.textContent = `${stage} …`;
+        },
+      },
+    );
     return getResult(job.id, "audit.json");
   }
 
@@ -131,7 +345,7 @@ export function createTrust(panel, studio) {
     if (shownFor === playbook) return;
     report.replaceChildren();
     try {
-      const audit = state.audit ?? await audited(playbook);
+      const audit = state.audit ?? (await audited(playbook));
       if (state.playbook !== playbook) return;
       state.audit = audit;
       status.textContent = "";
@@ -160,9 +374,19 @@ export function createTrust(panel, studio) {
   }
 
   return {
-    show() { isShown = true; studio.setWide(true); load(); },
-    hide() { isShown = false; studio.setWide(false); },
-    changed() { if (shownFor !== state.playbook) shownFor = null; if (isShown) load(); },
+    show() {
+      isShown = true;
+      studio.setWide(true);
+      load();
+    },
+    hide() {
+      isShown = false;
+      studio.setWide(false);
+    },
+    changed() {
+      if (shownFor !== state.playbook) shownFor = null;
+      if (isShown) load();
+    },
     take: checkFile,
   };
 }
