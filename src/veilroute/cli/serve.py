@@ -10,6 +10,7 @@ import sys
 import tempfile
 import webbrowser
 from contextlib import ExitStack, suppress
+from html import escape
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +39,9 @@ def run_serve(
     data: Path | None = Option(None, metavar="DIR", help="Where files and jobs are kept. [the user's data folder]"),
     workers: int = Option(2, metavar="N", help="How many jobs run at once."),
     queue: int = Option(100, metavar="N", help="How many jobs may wait."),
-    memory: int = Option(4096, metavar="MB", help="The most memory of one worker."),
+    memory: int | None = Option(
+        None, metavar="MB", help="The most memory of one worker. [4096, or its share on a small machine]"
+    ),
     time_limit: float = Option(3600, metavar="SECONDS", help="The longest that a job may take."),
     upload: int = Option(512, metavar="MB", help="The largest file that may be sent."),
     browser: bool = Option(False, "--browser/--no-browser", help="Open the page."),
@@ -47,6 +50,7 @@ def run_serve(
 
     It listens to this machine only, unless told otherwise. The secret is typed into the page and never leaves it.
     """
+    memory = _usual_memory(workers) if memory is None else memory
     bounds = {"--workers": (workers, 1, 64), "--queue": (queue, 1, 100_000), "--memory": (memory, 256, 2**20)}
     bounds |= {"--upload": (upload, 1, 2**20), "--port": (port, 0, 65_535)}
     for name, (value, least, most) in bounds.items():
@@ -89,12 +93,21 @@ def run_serve(
         if host not in LOOPBACK:
             remark("whoever has this address can see and start everything here; what is sent is not encrypted")
         if browser:
-            webbrowser.open(url)
+            webbrowser.open(url if word is None else _written_down(url, folder, tidy))
         server = uvicorn.Server(config)
         tidy.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, signal.default_int_handler))
         with suppress(KeyboardInterrupt):  # the server has ended by then, and says so in this way
             server.run(sockets=[listener])
     return DONE
+
+
+def _usual_memory(workers: int) -> int:
+    """So many MB that all workers together leave some memory to others."""
+    try:
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _MB
+    except (AttributeError, ValueError, OSError):  # on systems that do not say
+        return 4096
+    return min(4096, max(512, whole // (max(workers, 1) + 1)))
 
 
 def _url(host: str, port: int, token: str | None) -> str:
@@ -103,6 +116,19 @@ def _url(host: str, port: int, token: str | None) -> str:
         shown = socket.gethostbyname(socket.gethostname()) if host == "0.0.0.0" else "::1"
     shown = f"[{shown}]" if ":" in shown else shown
     return f"http://{shown}:{port}/" + ("" if token is None else f"#token={token}")
+
+
+def _written_down(url: str, folder: Path, tidy: ExitStack) -> str:
+    """The address of a file for its owner alone that leads on to the page.
+
+    A browser gets what it opens as an argument, and everybody on the machine can read the arguments of a process.
+    """
+    path = folder / "open.html"
+    path.unlink(missing_ok=True)
+    tidy.callback(path.unlink, missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(f'<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={escape(url)}">\n')
+    return path.absolute().as_uri()
 
 
 def _data_folder(data: Path | None, tidy: ExitStack, *, is_demo: bool) -> Path:
