@@ -297,6 +297,30 @@ class TestRefusals:
                 wire.sendall(raw)
                 assert wire.recv(4096).split(b" ")[1] == status
 
+    @pytest.mark.parametrize("decoy", ["veilroute-network/1", "veilroute-playbook/1", "", "ledger: veilroute-ledger/1"])
+    def test_an_instance_reads_no_map_from_elsewhere_whatever_it_is_taken_for(
+        self, server: Server, tmp_path: Path, decoy: str
+    ) -> None:
+        (tmp_path / "secret.map").write_bytes(SMALL)
+        instance = {
+            "attribution": decoy, "candidates": [[2, 0], [2, 2]], "format": "veilroute-instance/1",
+            "domain": {"grid": {"map": str(tmp_path / "secret.map")}}, "trips": [{"start": [0, 0], "goal": [0, 4]}],
+        }  # fmt: skip
+        for text in (json.dumps(instance), json.dumps(instance).replace('"grid"', '"gr\\u0069d"')):
+            file = server.file("a.json", text.encode())
+            for kind, more in (("open", {}), ("plan", {"options": {"k": 2}})):
+                answer = server.ask("POST", "/api/jobs", body={"kind": kind, "params": {"source": file, **more}})
+                if answer.status == 202:
+                    job = server.wait(answer.json["id"])
+                    assert job["state"] == "failed"
+                    assert not job["results"]
+
+    def test_a_map_with_a_very_long_name_stands_in_nobodys_way(self, server: Server) -> None:
+        file = server.file("\U0001d400" * 110 + ".map", SMALL)
+        instance = server.ask("GET", "/api/files").json["files"][0]["id"]
+        assert server.run("open", source=instance)["state"] == "done"
+        assert server.ask("DELETE", f"/api/files/{file}").status == 204
+
     def test_files_that_are_not_taken(self, server: Server) -> None:
         assert server.upload("large.map", b"." * (2 * 2**20 + 1)).status == 413
         assert server.upload("key.txt", b"veilroute-key/1\n" + b"00" * 32).status == 422

@@ -176,7 +176,12 @@ class Attempt:
                 continue
             group = step["group"] or group
             for file, index in self._files_for(step):
-                code = self._run_step(step, f"step-{number}{index and '-' + index}.out", file, index)
+                out = f"step-{number}{index and '-' + index}.out"
+                code = self._run_step(step, out, file, index)
+                if code == INTERRUPTED and step["group"] and not step["is_main"] and not self.is_cancelled:
+                    # The plan is there, and who cancels keeps it: a picture of it takes little longer.
+                    self.is_cancelled = True
+                    code = self._run_step(step, out, file, index)
                 if step["is_main"]:
                     self.exit_code = code
                 if code == INTERRUPTED:
@@ -234,6 +239,8 @@ class Attempt:
                 continue
             if name == "playbook.json":
                 self.book = path
+                # A picture of the plan before must never stand beside this one.
+                (Path("results") / "scene.json").unlink(missing_ok=True)
             _place(Path(path), Path("results") / name)
             is_final = not step["is_interim"] or (self.is_proved and not self.job["has_more"])
             self.send("result", name=name, is_final=is_final)
@@ -267,8 +274,10 @@ class Attempt:
 
 def _check_paths(path: Path) -> None:
     """Refuse an instance whose map is to be read from elsewhere: the file came from who knows where."""
-    data = parse_json(read_bytes(path), path)
-    match data:
+    raw = read_bytes(path)
+    if b'"grid"' not in raw and b"\\" not in raw:  # a large network is not to be parsed twice; keys may be escaped
+        return
+    match parse_json(raw, path):
         case {"domain": {"grid": {"map": str(name)}}} if "/" in name or "\\" in name or name.startswith("."):
             raise FileFormatError(path, "its map is in another folder; give the map's rows instead, or its plain name")
 

@@ -148,7 +148,8 @@ class Guard:
         if host is None or not self._is_ours(host):
             raise Refusal(421, "this server does not go by that name; open the address that it printed")
         origin = headers.single("origin")
-        if origin is not None and not (origin.startswith("http://") and self._is_ours(origin.removeprefix("http://"))):
+        # Our page asks the server that it came from: the same name, and not only one that could be ours.
+        if origin is not None and origin.lower() != f"http://{host.lower()}":
             raise Refusal(403, "requests from other pages are not answered")
         self._check_fetch(headers, method, path)
         self._check_body(headers, method)

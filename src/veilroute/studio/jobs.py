@@ -166,9 +166,20 @@ class Supervisor:
         make_work(kind, params, self._suffix_of, self.limits.time_s)
         if params.get("time_limit_s", 0) > self.limits.time_s:
             raise InvalidInputError("params.time_limit_s", f"at most {self.limits.time_s:g} s", params["time_limit_s"])
-        job = self.store.add_job(kind, params, key, self.limits.queue)
+        job = self.store.add_job(kind, params, self._key(kind, params, key), self.limits.queue)
         self._wake.set()
         return job
+
+    def _key(self, kind: str, params: dict[str, Any], key: str | None) -> str | None:
+        """A client's key, with how far the jobs have come whose results are asked about.
+
+        A job that goes on, or is resumed, has other results under the same names: an audit or an export of those that
+        it had before must not be taken for one of those that it has now.
+        """
+        if key is None:
+            return None
+        named = [self.store.job(ref.split("/")[0]) for ref in refs_of(kind, params) if "/" in ref]
+        return " ".join([key, *(f"{job.attempt}.{job.state}" for job in named if job is not None)])
 
     def resume(self, job: Job) -> Job | None:
         """Queue a job again that failed, was cancelled or was killed."""
@@ -403,7 +414,8 @@ class Supervisor:
         for one in work.inputs:
             kind, path = self.kind_of("params", one.ref), self._path_of(one.ref)
             (folder / one.alias).symlink_to(path)
-            if kind == "instance" and one.alias.endswith(".json"):
+            # Whatever it was taken for: what a file says of itself and what a command reads it as may differ.
+            if one.alias.endswith(".json"):
                 checked.append(one.alias)
             if kind in ("instance", "scenario"):
                 self._lay_maps(folder)
@@ -426,8 +438,8 @@ class Supervisor:
     def _lay_maps(self, folder: Path) -> None:
         """Put the maps that were uploaded beside a scenario or instance, which names its map by the file's name."""
         for file in self.store.files():
-            if file.kind == "map" and not (folder / clean_name(file.name)).exists():
-                with suppress(OSError):
+            if file.kind == "map":
+                with suppress(OSError):  # there is one of that name, or the name is too long for this disk
                     (folder / clean_name(file.name)).symlink_to(self.store.file_path(file.id))
 
     def _remarks(self, job: Job) -> list[str]:

@@ -109,6 +109,9 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if hasattr(os, "geteuid") and self.folder.stat().st_uid != os.geteuid():
+            # Whoever owns it could read what is kept here, and put other files in their place.
+            raise InUseError(f"{self.folder}: the folder belongs to another user; name another --data")
         with suppress(OSError):
             self.folder.chmod(0o700)
         for name in ("files", "jobs", "incoming"):

@@ -76,6 +76,16 @@ def test_a_link_from_elsewhere_opens_the_page_and_nothing_else() -> None:
     assert ask({**visit, "sec-fetch-mode": "no-cors", "sec-fetch-dest": "script"}, path="/static/api.js")[0] == 403
 
 
+def test_a_page_asks_the_server_that_it_came_from() -> None:
+    assert ask({"origin": "http://127.0.0.1:8765"})[0] == 200
+    # Another user's server may stand behind the machine's other names.
+    for origin in ("http://localhost:8765", "http://[::1]:8765", "http://127.0.0.1", "https://127.0.0.1:8765"):
+        assert ask({"origin": origin})[0] == 403
+    right = {"authorization": "Bearer abc", "host": "10.0.0.7:8765"}
+    assert ask({**right, "origin": "http://10.0.0.7:8765"}, token="abc", any_address=True)[0] == 200
+    assert ask({**right, "origin": "http://10.0.0.8:8765"}, token="abc", any_address=True)[0] == 403
+
+
 def test_what_a_form_can_send_is_not_taken() -> None:
     assert ask({"content-type": "application/json; charset=utf-8"}, method="POST")[0] == 200
     for kind in ("text/plain", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded", ""):

@@ -112,6 +112,11 @@ class TestFolder:
     def test_it_is_for_its_owner_alone(self, store: Store) -> None:
         assert oct(store.folder.stat().st_mode)[-3:] == "700"
 
+    def test_a_folder_of_somebody_else_is_not_used(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
+        with pytest.raises(InUseError, match="another user"):
+            Store(tmp_path)
+
     def test_files_come_and_go(self, store: Store) -> None:
         path = store.folder / "incoming" / "x"
         path.write_bytes(b"abc")
