@@ -104,6 +104,19 @@ def test_orders_within_the_touched_classes_change_no_byte(town: Path, book: vr.P
     assert len({json.dumps(each["files"]) for each in first}) > 4, "days differ where classes do"
 
 
+def test_touched_classes_in_place_of_orders_give_the_same_day(command: Command, town: Path) -> None:
+    ask = ("fleet", town, "--vehicles", 2, *QUICK)
+    assert command(*ask, "--orders", "orders.txt", "-o", "orders").code == 0
+    assert command(*ask, "--touched", "1", "-o", "touched").code == 0
+    assert Path("orders/day.json").read_bytes() == Path("touched/day.json").read_bytes()
+    for typed in ("Adams", "1,Adams", "0", "99", "1,1", "-1"):
+        refused = command(*ask, "--touched", typed)
+        assert_refused(refused, "--touched: expected different numbers of classes from 1 to 3")
+        assert "Adams" not in refused.err
+    for both in ((), ("--orders", "orders.txt", "--touched", "1")):
+        assert_refused(command(*ask, *both), "--orders")
+
+
 def test_terms_of_an_earlier_day_give_the_same_day(command: Command, town: Path) -> None:
     ask = ("fleet", town, "--orders", "orders.txt", *QUICK)
     terms = ("--customers", "customers.csv", "--speed", 30, "--shift", "2:00", "--demand", 3, "--service", 0.5)

@@ -181,3 +181,14 @@ def test_what_the_chart_shows(points: tuple[vr.FrontierPoint, ...], label: str, 
     shown = [ax.xaxis.get_major_formatter()(place) for place in ax.xaxis.get_major_locator()()]
     assert shown == ticks
     assert ax.get_title(loc="left") == "What privacy costs"
+
+
+def test_playbooks_of_the_points_are_those_of_plan(command: Command, building: Path) -> None:
+    ask = ("frontier", building, *TRIP, "--k", "2,3", "--ell", "1,1000", "--mechanism", "partition", "--json")
+    found = json.loads(command(*ask, "--playbooks", "points").out)
+    hiding = [number for number, one in enumerate(found["points"]) if one["num_anonymized"]]
+    assert sorted(path.name for path in Path("points").iterdir()) == [f"playbook-{number}.json" for number in hiding]
+    assert hiding == [0, 1]
+    assert command("plan", building, *TRIP, "-k", 3, "-o", "book.json").code == 0
+    assert Path("points/playbook-1.json").read_bytes() == Path("book.json").read_bytes()
+    assert_refused(command(*ask, "--playbooks", "points"), "--playbooks", "earlier frontier")
