@@ -256,9 +256,10 @@ export function createMake(panel, studio) {
   }
 
   async function finish(job) {
-    const { id, results } = job;
+    const { id, results } = job,
+      isOurs = () => state.job?.id === id && state.job.attempt === job.attempt;
     studio.jobChanged(job);
-    if (state.job?.id !== id) return;
+    if (!isOurs()) return;
     state.isRunning = false;
     setBusy(false);
     if (!results.includes("playbook.json")) {
@@ -271,9 +272,9 @@ export function createMake(panel, studio) {
       const [scene, figures, audit] = await Promise.all(
         ["scene.json", "plan.json", "audit.json"].map((name) => (results.includes(name) ? getResult(id, name) : null)),
       );
-      if (state.job?.id !== id) return;
-      Object.assign(state, { plan: figures, audit });
-      if (scene) studio.setScene(scene, { isFinal: true, playbook: `${id}/playbook.json` });
+      if (!isOurs()) return;
+      state.plan = figures;
+      if (scene) studio.setScene(scene, { isFinal: true, playbook: `${id}/playbook.json`, audit });
       progress.end(figures ? `Done: ${figures.num_anonymized} of ${figures.num_candidates} hidden.` : "Done.");
       if (job.state !== "done" && job.state !== "cancelled") planError.show(jobError(job));
       showResult();
@@ -289,15 +290,16 @@ export function createMake(panel, studio) {
 
   // Who cancels also ends the audit that would have followed: it is made up for.
   async function auditNow() {
-    const { playbook } = state;
+    const { playbook, scene } = state;
+    if (!playbook) return;
     try {
       const job = await runJob("audit", { playbook }, { key: `audit ${playbook}`, onStart: studio.jobChanged });
       const audit = await getResult(job.id, "audit.json");
-      if (state.playbook !== playbook) return;
+      if (state.scene !== scene) return;
       state.audit = audit;
       showResult();
     } catch (problem) {
-      if (state.playbook === playbook) planError.show(problem);
+      if (state.scene === scene) planError.show(problem);
     }
   }
 

@@ -290,8 +290,9 @@ function setJob(job) {
   writeAddress();
 }
 
-function setScene(scene, { isFinal: isLast, playbook }) {
-  Object.assign(state, { scene, isFinal: isLast, playbook });
+// An audit stands and falls with the scene that it came with: the same reference may mean another playbook later.
+function setScene(scene, { isFinal: isLast, playbook, audit = null }) {
+  Object.assign(state, { scene, isFinal: isLast, playbook, audit });
   trust.changed();
 }
 

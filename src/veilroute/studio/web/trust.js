@@ -342,16 +342,16 @@ export function createTrust(panel, studio) {
       shownFor = null;
       return;
     }
-    if (shownFor === playbook) return;
+    if (shownFor === scene) return;
     report.replaceChildren();
     try {
       const audit = state.audit ?? (await audited(playbook));
-      if (state.playbook !== playbook) return;
+      if (state.scene !== scene) return;
       state.audit = audit;
       status.textContent = "";
       build(audit, scene, state.sourceName);
       print.disabled = false;
-      shownFor = playbook;
+      shownFor = scene;
     } catch (problem) {
       status.textContent = "";
       error.show(problem);
@@ -384,7 +384,7 @@ export function createTrust(panel, studio) {
       studio.setWide(false);
     },
     changed() {
-      if (shownFor !== state.playbook) shownFor = null;
+      if (shownFor !== state.scene) shownFor = null;
       if (isShown) load();
     },
     take: checkFile,

@@ -1,0 +1,90 @@
+"""What somebody might try with files, jobs and other pages to have the studio say what is not so."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from running_studio import Studio
+from veilroute.domain import WithinDistance, draw_candidates, generate_rooms
+from veilroute.formats import Instance, write_instance
+from veilroute.problem import Privacy, Problem, Trip
+
+LONG_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def long_instance(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for which a proof takes far longer than any test."""
+    rooms = generate_rooms(40, 60, seed=3)
+    start, goal = rooms.label(0), rooms.label(rooms.num_nodes - 1)
+    places = draw_candidates(rooms, start, goal, 50, seed=1)
+    path = tmp_path_factory.mktemp("long") / "long.json"
+    problem = Problem(rooms, [Trip(start, goal)], places, WithinDistance(1))
+    write_instance(Instance(problem, Privacy(k=4, ell=6)), path)
+    return path
+
+
+def show(page: Page, view: str) -> None:
+    page.get_by_role("tab", name=view).click()
+
+
+def cancel_after_first_plan(page: Page, press: Locator) -> None:
+    with page.expect_response(
+        lambda answer: answer.url.endswith("/results/scene.json") and "playbook" in answer.json(), timeout=LONG_MS
+    ):
+        press.click()
+    page.get_by_role("button", name=re.compile("^(Cancel|Stop)")).first.click()
+    page.get_by_role("heading", name="The best plan before you cancelled").wait_for(timeout=LONG_MS)
+
+
+def test_a_report_is_about_the_plan_that_is_shown(desktop: Page, server: Studio, long_instance: Path) -> None:
+    page, marks = desktop, ["a" * 64, "b" * 64]
+
+    def marked(route: Route) -> None:
+        """Every attempt at the job has made another playbook, and only the first keeps its word."""
+        answer = route.fetch()
+        if not answer.ok:
+            return route.fulfill(response=answer)
+        data = answer.json()
+        if "holds" in data:
+            data["holds"] = marks[0][0] == "a"
+        elif "playbook" in data:
+            data["playbook"]["sha256"] = marks[0]
+        return route.fulfill(response=answer, body=json.dumps(data))
+
+    page.route("**/results/scene.json", marked)
+    page.route("**/results/audit.json", marked)
+    page.goto(server.url)
+    page.locator(".drop input[type=file]").set_input_files(str(long_instance))
+    cancel_after_first_plan(page, page.get_by_role("button", name="Plan", exact=True))
+    show(page, "Trust")
+    expect(page.locator(".report code", has_text="a" * 64)).to_be_visible(timeout=LONG_MS)
+    expect(page.locator(".banner")).to_contain_text("The playbook keeps its word")
+    cancel_again = page.locator(".job.cancelled", has_text="Plan")
+    del marks[0]
+    show(page, "Jobs")
+    cancel_after_first_plan(page, cancel_again.get_by_role("button", name="Resume"))
+    assert_second(page)
+    # The same where another page has resumed it: here it is opened only.
+    marks[:] = ["a" * 64, "b" * 64]
+    show(page, "Jobs")
+    cancel_again.get_by_role("button", name="Open").click()
+    page.get_by_role("heading", name="The best plan before you cancelled").wait_for(timeout=LONG_MS)
+    show(page, "Trust")
+    expect(page.locator(".banner")).to_contain_text("The playbook keeps its word")
+    del marks[0]
+    show(page, "Jobs")
+    cancel_again.get_by_role("button", name="Open").click()
+    page.get_by_role("heading", name="The best plan before you cancelled").wait_for(timeout=LONG_MS)
+    assert_second(page)
+
+
+def assert_second(page: Page) -> None:
+    show(page, "Trust")
+    expect(page.locator(".report code", has_text="b" * 64)).to_be_visible(timeout=LONG_MS)
+    expect(page.locator(".banner")).to_contain_text("does not keep its word")
