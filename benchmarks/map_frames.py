@@ -234,7 +234,7 @@ def _wait(page: Page) -> None:
 def _turn_to(page: Page, view: str, key: str, times: int) -> None:
     """Have the city, the routes or the streets in view, and wait until the map is still."""
     if page.evaluate("() => Boolean(window.map?.jumpTo)"):  # MapLibre, which begins with the city, and zooms by twice
-        page.evaluate("(by) => map.jumpTo({ zoom: map.getZoom() + by })", 0 if view == "city" else 2.3)
+        page.evaluate("(by) => { map.jumpTo({ zoom: map.getZoom() + by }); }", 0 if view == "city" else 2.3)
         page.wait_for_function("() => map.loaded() && map.areTilesLoaded()", timeout=120_000, polling=500)
     else:
         page.locator("canvas").first.focus()
