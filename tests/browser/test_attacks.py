@@ -88,3 +88,43 @@ def assert_second(page: Page) -> None:
     show(page, "Trust")
     expect(page.locator(".report code", has_text="b" * 64)).to_be_visible(timeout=LONG_MS)
     expect(page.locator(".banner")).to_contain_text("does not keep its word")
+
+
+DROP = """([name, text]) => {
+  const data = new DataTransfer();
+  data.items.add(new File([text], name));
+  for (const kind of ["dragover", "drop"]) {
+    document.body.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: data }));
+  }
+}"""
+
+
+def test_a_key_that_is_dropped_anywhere_stays_here(desktop: Page, server: Studio) -> None:
+    sent: list[str] = []
+    desktop.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    key = "veilroute-key/1\n" + "ab" * 32 + "\n"
+    desktop.goto(server.url)
+    desktop.locator("[data-demo=building]").wait_for()
+    for view in ("Make", "Trust", "Look"):
+        for name, text in (("my.key", key), ("places.json", " " * 200 + key), ("places.csv", "# mine\n" * 50 + key)):
+            show(desktop, view)
+            desktop.evaluate(DROP, [name, text])
+            expect(desktop.locator(".error:visible", has_text="It was not sent").first).to_be_visible()
+            desktop.reload()
+    assert not sent
+
+
+def test_the_game_does_not_have_its_answer_in_the_page(desktop: Page, server: Studio) -> None:
+    page = desktop
+    page.goto(server.url)
+    page.locator("[data-demo=building]").click()
+    page.get_by_role("button", name="Plan", exact=True).click()
+    page.get_by_role("heading", name="Your plan").wait_for(timeout=LONG_MS)
+    show(page, "Watch")
+    route = page.get_by_label("Route that is watched")
+    page.get_by_role("button", name="Play the game").click()
+    expect(page.get_by_role("button", name="This is my guess")).to_be_visible()
+    assert page.locator("#view-watch select").first.evaluate("(each) => each.value") == ""
+    assert not page.locator("#view-watch").get_by_text("was the stop").count()
+    page.get_by_role("button", name="End the game").click()
+    expect(route).not_to_have_value("")

@@ -84,7 +84,8 @@ function createSeat(map, scene, watch) {
   function choose(way, trip) {
     stop();
     [state.way, state.trip, state.step] = [way, trip, 1];
-    parts.route.value = String(way);
+    // Nowhere in the page while it is to be guessed.
+    parts.route.value = isGuessing() ? "" : String(way);
     parts.trip.value = String(trip);
     parts.chart.replaceChildren(charts[trip].figure);
     if (state.isShown) map.setTrip(trip);
@@ -130,6 +131,7 @@ function createSeat(map, scene, watch) {
   function endGame() {
     state.round = null;
     parts.route.closest("label").hidden = false;
+    parts.route.value = String(state.way);
     game.end();
     refresh();
   }

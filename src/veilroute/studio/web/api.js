@@ -1,5 +1,6 @@
 // All requests of the studio, in one place: whoever seals it can be sure that nothing leaves the page any more.
 
+const KEY_SEARCHED = 65536; // as far as the server looks: somebody may have written a line above the key
 const FINAL_STATES = new Set(["done", "failed", "cancelled", "killed"]);
 
 // What the server answered when it refused: one line to show as it is, and after how many seconds to try again.
@@ -167,7 +168,7 @@ export function deleteFile(id) {
 
 // A file goes to the server, but a private key does not: it is found out here, before anything is sent.
 export async function uploadFile(file, onShare) {
-  if ((await file.slice(0, 64).text()).includes("veilroute-key/")) {
+  if ((await file.slice(0, KEY_SEARCHED).text()).includes("veilroute-key/")) {
     throw new ApiError(
       `${file.name} is a private key: it stays with you, and is for Drive only. It was not sent.`,
       0,
