@@ -1,7 +1,7 @@
 // The map underneath: streets by tiles and levels of detail, the cells of a grid, or the lines of a graph.
 //
-// Painting is a generator that stops after every small piece of work and says how large it was, in streets or so, so that
-// a large map never holds up a frame.
+// Painting is a generator that stops after every small piece of work and says how large it was, in streets or so, so
+// that a large map never holds up a frame.
 // A frame is what is painted: { x, y, scale, width, height }, the point in its middle, pixels per map unit, its size.
 import { decode, distanceTo } from "./geometry.js";
 
@@ -139,7 +139,7 @@ function* paintStreets(ctx, frame, theme, store, nodes) {
   if (!isNear) ctx.lineJoin = "bevel";
   for (const kind of isNear ? ["casing", "road"] : ["far"]) {
     for (const rank of ranks) {
-      // From afar lines are a pixel wide at most, which is drawn many times faster, and small streets are paler instead.
+      // From afar lines are a pixel wide at most, which is drawn many times faster; small streets are paler instead.
       const breadth =
         kind === "far"
           ? Math.min(Math.max(widest * RANK_WIDTHS[rank], 0.5), 1) / frame.ratio

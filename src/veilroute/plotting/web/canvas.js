@@ -9,18 +9,11 @@
 //   onPick = ({ x, y, text, reach }) => {}   a click, or Enter at the cross-hair
 //   redraw(), toScreen(x, y), view(), move(px, py), zoom(factor, px, py), isDone()
 import { createBase, fromFrame, toFrame } from "./basemap.js";
+import { listenToKeys, listenToPointers } from "./gestures.js";
 import { createLayer, showLayer, touchLayer, workOn } from "./layers.js";
-import {
-  isPlaceShown,
-  markAt,
-  markRadius,
-  ownPlaces,
-  paintLabels,
-  paintPlaces,
-  paintRoutes,
-  paintSeat,
-  placeLabels,
-} from "./overlay.js";
+import { paintRoutes, paintSeat } from "./overlay.js";
+import { isPlaceShown, markAt, markRadius, ownPlaces, paintLabels, paintPlaces, placeLabels } from "./places.js";
+import { mapParts } from "./mapparts.js";
 import { onThemeChange, themeNow } from "./theme.js";
 
 const SETTLE_MS = 140; // after the last move the map is at rest
@@ -221,101 +214,42 @@ export function createMap(root) {
     drawFrame();
   }
 
-  // ---- mouse, fingers and keys ----
-
-  const fingers = new Map();
-  let travelled = 0;
-  const on = (kind, act) =>
-    canvas.addEventListener(
-      kind,
-      (event) => {
-        const box = canvas.getBoundingClientRect();
-        act(event, event.clientX - box.left, event.clientY - box.top);
-      },
-      { passive: false },
-    );
-  on("pointerdown", (event, x, y) => {
-    canvas.setPointerCapture(event.pointerId);
-    if (!fingers.size) travelled = 0;
-    fingers.set(event.pointerId, [x, y]);
-    if (fingers.size > 1) travelled = Infinity; // a pinch is no click
-  });
-  for (const kind of ["pointerup", "pointercancel", "lostpointercapture"])
-    on(kind, (event) => fingers.delete(event.pointerId));
-  on("pointerleave", () => {
-    parts.tip.hidden = true;
-  });
-  on("pointermove", (event, x, y) => {
-    const before = fingers.get(event.pointerId),
-      other = [...fingers].find(([id]) => id !== event.pointerId);
-    if (!before) {
-      if (event.pointerType !== "touch") explain(x, y);
-      return;
-    }
-    fingers.set(event.pointerId, [x, y]);
-    travelled += Math.hypot(x - before[0], y - before[1]);
-    if (!other && travelled < 4) return;
-    parts.tip.hidden = true;
-    if (!other) {
-      move(x - before[0], y - before[1]);
-      return;
-    }
-    const [ox, oy] = other[1],
-      apart = (point) => Math.hypot(point[0] - ox, point[1] - oy) || 1;
-    move((x - before[0]) / 2, (y - before[1]) / 2);
-    zoom(apart([x, y]) / apart(before), (x + ox) / 2, (y + oy) / 2);
-  });
-  on("click", (event, x, y) => {
-    if (travelled >= 4) return;
-    explain(x, y);
-    pickAt(x, y);
-  });
-  on("dblclick", (event, x, y) => {
-    if (!map.onPick) zoom(2, x, y);
-  });
-  on("wheel", (event, x, y) => {
-    event.preventDefault();
-    zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015)), x, y);
-  });
-
   function cross(value) {
     hasCross = value;
     parts.said.textContent = value ? "Cross-hair on: arrow keys move the map, Enter picks" : "Cross-hair off";
     redraw();
   }
 
-  const step = () => (hasCross ? 20 : 60);
-  const KEYS = {
-    ArrowLeft: () => move(step(), 0),
-    ArrowRight: () => move(-step(), 0),
-    ArrowUp: () => move(0, step()),
-    ArrowDown: () => move(0, -step()),
-    "+": () => zoom(1.5),
-    "=": () => zoom(1.5),
-    "-": () => zoom(1 / 1.5),
-    0: () => fit(tripBox()),
-    Home: () => fit(tripBox()),
-    c: () => cross(!hasCross),
-    Escape: () => {
+  listenToPointers(canvas, {
+    move,
+    zoom,
+    explain,
+    unsay: () => {
       parts.tip.hidden = true;
-      if (hasCross) cross(false);
     },
-    Enter: () => {
-      if (hasCross) {
-        explain(view.width / 2, view.height / 2);
-        pickAt(view.width / 2, view.height / 2);
-      }
+    click(x, y) {
+      explain(x, y);
+      pickAt(x, y);
     },
-  };
-  canvas.addEventListener("keydown", (event) => {
-    const act = KEYS[event.key];
-    if (!act || !scene || event.ctrlKey || event.metaKey || event.altKey) return;
-    act();
-    event.preventDefault();
-    if (hasCross && event.key.startsWith("Arrow")) parts.said.textContent = textAt(view.width / 2, view.height / 2);
+    isPicking: () => Boolean(map.onPick),
   });
-  canvas.addEventListener("blur", () => {
-    if (hasCross) cross(false);
+  listenToKeys(canvas, {
+    move,
+    zoom,
+    cross,
+    fit: () => fit(tripBox()),
+    hasCross: () => hasCross,
+    isReady: () => Boolean(scene),
+    pick() {
+      explain(view.width / 2, view.height / 2);
+      pickAt(view.width / 2, view.height / 2);
+    },
+    say() {
+      parts.said.textContent = textAt(view.width / 2, view.height / 2);
+    },
+    unsay: () => {
+      parts.tip.hidden = true;
+    },
   });
 
   // ---- what is under the pointer ----
@@ -454,48 +388,4 @@ function isSameMap(one, other) {
   const size = (map) =>
     map.kind === "grid" ? map.grid.rows.join("") : `${map.streets.points.length} ${map.streets.sizes.length}`;
   return size(one) === size(other);
-}
-
-// ---- the elements around the canvas ----
-
-function mapParts(root) {
-  const canvas = root.querySelector("canvas") || document.createElement("canvas");
-  canvas.tabIndex = 0;
-  canvas.setAttribute("role", "application");
-  if (!canvas.hasAttribute("aria-label"))
-    canvas.setAttribute(
-      "aria-label",
-      "Map: arrow keys move, plus and minus zoom, 0 shows all, C shows a cross-hair to pick with",
-    );
-  const tip = mapElement("div", "map-tip"),
-    said = mapElement("div", "visually-hidden"),
-    notes = mapElement("div", "map-notes");
-  const credits = mapElement("span", "map-credits"),
-    scale = mapElement("span", "map-scale"),
-    buttons = mapElement("div", "map-zoom");
-  tip.hidden = true;
-  tip.setAttribute("aria-hidden", "true");
-  said.setAttribute("role", "status");
-  notes.append(credits, scale);
-  const [zoomIn, zoomOut, zoomFit] = [
-    ["+", "Zoom in"],
-    ["−", "Zoom out"],
-    ["⤢", "Show all routes"],
-  ].map(([sign, label]) => {
-    const button = mapElement("button", "");
-    button.type = "button";
-    button.textContent = sign;
-    button.setAttribute("aria-label", label);
-    button.title = label;
-    return button;
-  });
-  buttons.append(zoomIn, zoomOut, zoomFit);
-  root.append(canvas, buttons, tip, notes, said);
-  return { canvas, tip, said, credits, scale, zoomIn, zoomOut, zoomFit };
-}
-
-function mapElement(tag, name) {
-  const element = document.createElement(tag);
-  if (name) element.className = name;
-  return element;
 }

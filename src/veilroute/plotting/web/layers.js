@@ -1,8 +1,8 @@
 // A layer of the map is kept as a bitmap somewhat larger than what is seen of it. While the map is moved or zoomed the
-// bitmap is only moved and scaled; a new one is painted in slices between the frames and takes its place when it is done.
+// bitmap is only moved and scaled; a new one is painted in slices between the frames and takes its place when done.
 
 const PAD = 0.25; // of the width and height that is seen, on each side
-const FIRST_QUOTA = 2500; // wide streets, or as much work, in the first slice; what follows is adapted to how long it took
+const FIRST_QUOTA = 2500; // wide streets, or as much work, in the first slice; the next is adapted to how long it took
 
 const probe = document.createElement("canvas").getContext("2d");
 
@@ -74,8 +74,8 @@ function startJob(layer, view, ratio, fill) {
   return { canvas, frame, ratio, version: layer.version, steps: layer.paint(ctx, frame) };
 }
 
-// Some of a job; whether it is done. Drawing is only noted down until the canvas is read, so it is read after each slice, or nobody would
-// know how long it takes.
+// Some of a job; whether it is done. Drawing is only noted down until the canvas is read, so it is read after each
+// slice, or nobody would know how long it takes.
 function runSlice(layer, budget) {
   const begun = performance.now(),
     { steps, canvas } = layer.job;

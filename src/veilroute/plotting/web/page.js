@@ -15,7 +15,7 @@ function openPage(scene) {
   const makers = {
     Look: (panel) => createLook(panel, map, scene),
     Watch: (panel) => createWatch(panel, map, scene),
-    Drive: (panel) => createDrive(panel, map, scene, { seal: () => {} }), // the page's own policy seals it from the beginning
+    Drive: (panel) => createDrive(panel, map, scene, { seal: () => {} }), // the page's own policy is the seal
   };
   const views = Object.entries(makers).map(([name, make]) => ({ name, panel: viewPanel(), make }));
   const tabs = createTabs(views);

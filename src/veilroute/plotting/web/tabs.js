@@ -1,4 +1,4 @@
-// Tabs: one view at a time, chosen by mouse or with the arrow keys; what is in them comes and goes by show() and hide().
+// Tabs: one view at a time, chosen by mouse or with the arrow keys; what is in them comes and goes by show(), hide().
 import { buildElement } from "./elements.js";
 
 // views: [{ name, panel, make }], where make(panel) returns { show, hide } and is called when the view is first shown.
