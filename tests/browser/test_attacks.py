@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from running_studio import Studio
+from street_samples import little_book
 from veilroute.domain import WithinDistance, draw_candidates, generate_rooms
 from veilroute.formats import Instance, write_instance
 from veilroute.problem import Privacy, Problem, Trip
@@ -128,3 +129,26 @@ def test_the_game_does_not_have_its_answer_in_the_page(desktop: Page, server: St
     assert not page.locator("#view-watch").get_by_text("was the stop").count()
     page.get_by_role("button", name="End the game").click()
     expect(route).not_to_have_value("")
+
+
+def test_a_forged_playbook_is_called_so_where_its_promises_are_read(
+    desktop: Page, server: Studio, tmp_path: Path
+) -> None:
+    little_book().write(tmp_path / "book.json")
+    book = json.loads((tmp_path / "book.json").read_text())
+    book["privacy"]["k"], book["claims"]["mac"] = 9, 0.0
+    (tmp_path / "forged.json").write_text(json.dumps(book))
+    stop = little_book().name(little_book().hidden_classes[0].members[0])
+    desktop.goto(server.url)
+    desktop.locator(".drop input[type=file]").set_input_files(str(tmp_path / "forged.json"))
+    desktop.locator("#view-look .seat-verdict", has_text="violated").wait_for(timeout=LONG_MS)
+    show(desktop, "Watch")
+    expect(desktop.locator("#view-watch .seat-verdict")).to_contain_text("violated")
+    show(desktop, "Make")
+    expect(desktop.locator("#view-make .verdict-line")).to_contain_text("violated")
+    show(desktop, "Drive")
+    expect(desktop.locator("#view-drive .seat-verdict")).to_contain_text("violated")
+    desktop.get_by_label("Where you have to stop").last.fill(stop)
+    desktop.get_by_role("button", name="Give route").click()
+    expect(desktop.locator(".seat-said")).not_to_be_empty()
+    expect(desktop.locator(".seat-route")).to_be_hidden()

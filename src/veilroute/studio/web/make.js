@@ -288,7 +288,7 @@ export function createMake(panel, studio) {
     studio.stateChanged();
   }
 
-  // Who cancels also ends the audit that would have followed: it is made up for.
+  // Who cancels also ends the audit that would have followed: it is made up for. A playbook from a file has had none.
   async function auditNow() {
     const { playbook, scene } = state;
     if (!playbook) return;
@@ -298,6 +298,7 @@ export function createMake(panel, studio) {
       if (state.scene !== scene) return;
       state.audit = audit;
       showResult();
+      studio.judged();
     } catch (problem) {
       if (state.scene === scene) planError.show(problem);
     }
@@ -398,6 +399,7 @@ export function createMake(panel, studio) {
     hide,
     mapOpened,
     playbookOpened,
+    audit: auditNow,
     watch,
     request,
     useTable,

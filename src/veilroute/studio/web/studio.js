@@ -19,6 +19,7 @@ import { createLook } from "./look.js";
 import { createWatch } from "./watch.js";
 import { createDrive } from "./drive.js";
 import { buildStack } from "./stacked.js";
+import { verdictLine } from "./result.js";
 import { createMake } from "./make.js";
 import { createCosts } from "./frontier.js";
 import { createTrust } from "./trust.js";
@@ -172,6 +173,7 @@ function seat(view, create) {
     const box = element("div", { class: "seat" });
     panel.replaceChildren(
       element("h1", { class: "unseen" }, `${tabOf(view).textContent.slice(1)}: ${state.sourceName}`),
+      element("div", { class: "seat-verdict", role: "alert" }),
       box,
     );
     seats[view] = { scene: state.scene, days: state.days, part: create(box, panel) };
@@ -179,12 +181,20 @@ function seat(view, create) {
   return {
     show() {
       showOnMap(state.scene, 0);
+      judged();
       seats[view].part.show();
     },
     hide() {
       seats[view].part.hide();
     },
   };
+}
+
+// What a playbook says of itself is shown in all views; where the audit found it untrue, that stands above.
+function judged() {
+  for (const place of document.querySelectorAll(".seat-verdict")) {
+    place.replaceChildren(...(state.audit && !state.audit.holds ? [verdictLine(state.audit)] : []));
+  }
 }
 
 function lookParts(box, panel) {
@@ -414,6 +424,7 @@ function loadPlaybook(scene, playbook, view) {
   setScene(scene, { isFinal: true, playbook });
   make.playbookOpened();
   go(view);
+  if (!isSealed) make.audit(); // it came from who knows where
 }
 
 const sameMap = (a, b) => a.map.kind === b.map.kind && JSON.stringify(a.map.box) === JSON.stringify(b.map.box);
@@ -493,6 +504,7 @@ const studio = {
   loadJob,
   usePoint,
   resumed,
+  judged,
 };
 const make = createMake(panelOf("make"), studio);
 studio.make = make;

@@ -348,6 +348,7 @@ export function createTrust(panel, studio) {
       const audit = state.audit ?? (await audited(playbook));
       if (state.scene !== scene) return;
       state.audit = audit;
+      studio.judged();
       status.textContent = "";
       build(audit, scene, state.sourceName);
       print.disabled = false;
