@@ -27,10 +27,15 @@ class Studio:
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder, self._options = folder, options
         self.url = ""
+        self.process: subprocess.Popen[str]
+        self._reader: threading.Thread | None = None
         self.start()
 
     def start(self) -> None:
         """Start it, on the same folder of data if it ran before, and wait until it says where it is."""
+        if self._reader is not None and self.process.stdout is not None:
+            self._reader.join()
+            self.process.stdout.close()
         command = [sys.executable, "-m", "veilroute", "serve", "--port", "0", "--no-browser", *self._options]
         self.process = subprocess.Popen(
             [*command, "--data", str(self.folder)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -42,7 +47,8 @@ class Studio:
             if found := re.search(r"https?://[\w.\[\]:-]+/", line):
                 self.url = found[0]
                 # Nobody else reads the pipe, and a full one would stop the server.
-                threading.Thread(target=self.said.extend, args=(self.process.stdout,), daemon=True).start()
+                self._reader = threading.Thread(target=self.said.extend, args=(self.process.stdout,), daemon=True)
+                self._reader.start()
                 return
         raise RuntimeError(f"veilroute serve ended by itself:\n{''.join(self.said)}")
 
