@@ -29,7 +29,6 @@ detour has ``title``, ``about``, ``closed`` and ``parts`` (lines), ``box`` and `
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -45,6 +44,7 @@ from veilroute.plotting.marks import Mark, letters, sight_lines
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.playbook_plot import Belief, alike_text, beliefs, costs_text, drawn, labelled_marks, rings
 from veilroute.plotting.routes import class_walks
+from veilroute.plotting.seats import drive_data, watch_data
 from veilroute.plotting.wording import Told, lead_text, promise_text, summary_rows, tell_class, tell_detour
 from veilroute.problem import Privacy, Problem
 from veilroute.streets.directions import bearing, street_called, turn_angle
@@ -125,15 +125,8 @@ def playbook_scene(playbook: Playbook) -> dict[str, Any]:
         "trips": trips,
         "places": [_places(playbook, plane, trip) for trip in range(len(playbook.trips))],
     }
-    return {"format": FORMAT, "map": map_data(plane), "playbook": book | _seats(playbook)}
-
-
-def _seats(playbook: Playbook) -> dict[str, Any]:
-    try:
-        seats = import_module("veilroute.plotting.seats")
-    except ModuleNotFoundError:
-        return {}
-    return {"watch": seats.watch_data(playbook), "drive": seats.drive_data(playbook)}
+    seats = {"watch": watch_data(playbook), "drive": drive_data(playbook)}
+    return {"format": FORMAT, "map": map_data(plane), "playbook": book | seats}
 
 
 def _candidates(playbook: Playbook, plane: Plane) -> list[dict[str, Any]]:
