@@ -309,7 +309,7 @@ function setScene(scene, { isFinal: isLast, playbook, audit = null }) {
 // Views that were built for what was there before are built again when something else is there.
 function stateChanged() {
   trust.changed();
-  if (["look", "watch"].includes(state.view) && !isSealed) go(state.view);
+  if (["look", "watch", "drive"].includes(state.view) && !isSealed) go(state.view);
 }
 
 function forgetPlan() {
