@@ -250,6 +250,7 @@ export function createMake(panel, studio) {
       if (state.job?.id !== id || state.isFinal) return;
       studio.setScene(scene, { isFinal: false, playbook: null });
       draw();
+      studio.stateChanged(); // who waits in Look or Watch for the first routes sees them
     } catch (problem) {
       if (!(problem instanceof ApiError) || problem.status !== 404) planError.show(problem);
     }
