@@ -11,12 +11,14 @@ import threading
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from commands import Command, assert_refused
 from studio_client import FINAL, SECRET, Server, endings, fuzz
+from veilroute.cli.serve import _written_down
 from veilroute.domain import WithinDistance, draw_candidates, generate_rooms
 from veilroute.formats import Instance, write_instance
 from veilroute.problem import Privacy, Problem, Trip
@@ -403,6 +405,15 @@ class TestServe:
         assert server.token not in said
         assert server.token not in server.log()
         assert oct(data.stat().st_mode)[-3:] == "700"
+
+    def test_a_browser_is_not_told_the_token_where_everybody_can_read_it(self, tmp_path: Path) -> None:
+        with ExitStack() as tidy:
+            shown = _written_down("http://127.0.0.1:8765/#token=abc", tmp_path, tidy)
+            page = tmp_path / "open.html"
+            assert shown == page.as_uri()
+            assert "url=http://127.0.0.1:8765/#token=abc" in page.read_text(encoding="utf-8")
+            assert oct(page.stat().st_mode)[-3:] == "600"
+        assert not page.exists()
 
     def test_two_servers_do_not_share_a_folder(self, server: Server, command: Command) -> None:
         assert_refused(command("serve", "--data", server.data, "--port", "0"), "another veilroute serve")
