@@ -92,7 +92,11 @@ def _warm_up() -> None:
     import veilroute.cli.plan
     import veilroute.partition
     import veilroute.planners
-    import veilroute.solver  # noqa: F401
+    import veilroute.solver
+
+    with suppress(ImportError):  # who cancels while these are imported for a picture would get none
+        import veilroute.plotting.scene
+        import veilroute.plotting.seats  # noqa: F401
 
 
 class Interrupts:

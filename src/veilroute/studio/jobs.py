@@ -327,7 +327,8 @@ class Supervisor:
                     watched.cancel()
                     self._running.pop(job.id, None)
                 self._in_hand.pop(number, None)
-                if self._is_worn(worker):
+                # An interruption may have hit a module halfway through its import, which stays broken in this process.
+                if running.num_signals or self._is_worn(worker):
                     await worker.end()
                     worker = await Worker.start(self.command, self.limits.memory)
         finally:
