@@ -152,6 +152,15 @@ class TestJobs:
         assert {"playbook.json", "plan.json", "scene.json"} <= set(job["results"])
         assert server.result(running, "plan.json")["num_anonymized"] > 0
 
+    def test_an_interrupted_worker_is_replaced(self, server: Server, long_instance: bytes) -> None:
+        source = server.file("long.json", long_instance)
+        id_ = server.submit("plan", source=source, options={}, time_limit_s=600).json["id"]
+        before = next(server.workers() for name, _ in server.events(id_) if name == "progress")
+        server.ask("POST", f"/api/jobs/{id_}/cancel")
+        assert server.wait(id_)["state"] == "cancelled"
+        assert server.run("open", source=source)["state"] == "done"
+        assert not set(before) & set(server.workers())
+
     def test_a_worker_that_dies_is_reported_and_its_job_resumed(self, server: Server, long_instance: bytes) -> None:
         source = server.file("long.json", long_instance)
         id_ = server.submit("plan", source=source, options={}, time_limit_s=600).json["id"]
