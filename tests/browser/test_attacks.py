@@ -53,7 +53,7 @@ def test_a_report_is_about_the_plan_that_is_shown(desktop: Page, server: Studio,
             return route.fulfill(response=answer)
         data = answer.json()
         if "holds" in data:
-            data["holds"] = marks[0][0] == "a"
+            data |= {"holds": marks[0][0] == "a", "playbook_sha256": marks[0]}
         elif "playbook" in data:
             data["playbook"]["sha256"] = marks[0]
         return route.fulfill(response=answer, body=json.dumps(data))
@@ -89,6 +89,22 @@ def assert_second(page: Page) -> None:
     show(page, "Trust")
     expect(page.locator(".report code", has_text="b" * 64)).to_be_visible(timeout=LONG_MS)
     expect(page.locator(".banner")).to_contain_text("does not keep its word")
+
+
+def test_a_report_of_another_playbook_says_nothing_about_this_one(desktop: Page, server: Studio) -> None:
+    page = desktop
+
+    def exchanged(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=json.dumps(answer.json() | {"playbook_sha256": "c" * 64}))
+
+    page.route("**/results/audit.json", exchanged)
+    page.goto(server.url)
+    page.locator("[data-demo=building]").click()
+    page.get_by_role("button", name="Plan", exact=True).click()
+    page.get_by_role("heading", name="Your plan").wait_for(timeout=LONG_MS)
+    show(page, "Trust")
+    expect(page.locator(".banner.bad")).to_contain_text("about another playbook", timeout=LONG_MS)
 
 
 DROP = """([name, text]) => {

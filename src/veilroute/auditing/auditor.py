@@ -119,6 +119,7 @@ def audit_playbook(
         total_extra=replayed.real_costs.total_extra,
         worst_extra=replayed.real_costs.worst_extra,
         names=survey.called,
+        playbook_sha256=playbook.sha256,
     )
 
 

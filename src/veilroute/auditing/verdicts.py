@@ -117,6 +117,7 @@ class AuditReport:
     total_extra: float | None = None
     worst_extra: float | None = None  #: The largest single one of these extra costs.
     names: Mapping[Label, str] = field(default_factory=dict)  #: Nodes in words, where people call them something.
+    playbook_sha256: str = ""  #: Of the playbook that was audited: a report belongs to one playbook and no other.
 
     @property
     def verdict(self) -> str:
@@ -133,6 +134,7 @@ class AuditReport:
             "bound_to": [_plain(item.to_dict()) for item in self.bound_to],
             "total_extra": self.total_extra,
             "worst_extra": self.worst_extra,
+            "playbook_sha256": self.playbook_sha256,
         }
 
     def _repr_html_(self) -> str:

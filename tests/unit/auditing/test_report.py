@@ -20,11 +20,18 @@ def report(two_rooms: vr.Domain) -> AuditReport:
 def test_json_holds_what_the_contract_promises(report: AuditReport) -> None:
     data = report.to_dict()
     assert json.loads(json.dumps(data)) == data
-    assert set(data) == {"holds", "verdict", "claims", "anonymity", "bound_to", "total_extra", "worst_extra"}
+    figures = {"total_extra", "worst_extra", "playbook_sha256"}
+    assert set(data) == {"holds", "verdict", "claims", "anonymity", "bound_to", *figures}
     assert (data["holds"], data["verdict"]) == (True, "holds")
     assert set(data["claims"][0]) == {"claim", "holds", "verdict", "evidence", "checked"}
     assert {"m", "smallest_class", "revealed"} <= set(data["anonymity"][0])
     assert [entry["m"] for entry in data["anonymity"]] == list(range(1, len(data["anonymity"]) + 1))
+
+
+def test_a_report_says_which_playbook_it_is_about(two_rooms: vr.Domain) -> None:
+    problem = vr.Problem(two_rooms, [vr.Trip((0, 0), (2, 6))], [(0, 2), (2, 2), (0, 4), (2, 4)])
+    first, second = (vr.solve(problem, vr.Privacy(k=k)) for k in (2, 4))
+    assert vr.audit(first).to_dict()["playbook_sha256"] == first.sha256 != second.sha256
 
 
 def test_cells_are_lists_in_json(report: AuditReport) -> None:

@@ -83,11 +83,18 @@ function claimsPart(claims) {
   return parts;
 }
 
-function banner(audit) {
+// A report of another playbook than the one that is shown says nothing about this one, whatever its verdict.
+function isOfAnother(audit, scene) {
+  return Boolean(scene?.playbook) && audit.playbook_sha256 !== scene.playbook.sha256;
+}
+
+function banner(audit, scene) {
   const all = audit.claims.length,
     unproved = audit.claims.filter((claim) => stateOf(claim) === "unproved").length,
     broken = audit.claims.filter((claim) => !claim.holds).length;
-  const [kind, sign, title, text] = !audit.holds
+  const [kind, sign, title, text] = isOfAnother(audit, scene)
+    ? ["bad", "✗", "This report is about another playbook", "Its hash is not that of the playbook that is shown."]
+    : !audit.holds
     ? [
         "bad",
         "✗",
@@ -217,7 +224,7 @@ function hashes(audit, scene) {
     named(what === "m" && playbook === null ? "the whole route" : aboutText(playbook)),
     agrees === null ? "" : agrees ? "agrees" : "differs",
   ]);
-  const own = scene?.playbook?.sha256 ? [["playbook", element("code", {}, scene.playbook.sha256), ""]] : [];
+  const own = audit.playbook_sha256 ? [["playbook", element("code", {}, audit.playbook_sha256), ""]] : [];
   const heads = ["What", "As the playbook says", "Compared"].slice(0, isCompared ? 3 : 2);
   return [
     element("h2", {}, "What it is about"),
@@ -292,7 +299,7 @@ export function createTrust(panel, studio) {
   function build(audit, scene, name) {
     const hidden = scene?.playbook?.notHidden ?? [];
     report.replaceChildren(
-      banner(audit),
+      banner(audit, scene),
       element("p", { class: "report-about" }, named(name), `, ${new Date().toISOString().slice(0, 10)}`),
       ...(scene?.playbook?.hint ? [element("p", {}, named(scene.playbook.hint))] : []),
       ...(hidden.length
