@@ -7,10 +7,14 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from veilroute import metrics
 from veilroute.checks import check_whole
+from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
 from veilroute.posterior import Sights
@@ -43,8 +47,8 @@ def solve(
     privacy
         What to reach; ``Privacy()`` when left out.
     planner
-        Name of a planner: ``optimal``, ``pbp``, ``m-pbp``, ``cbp``, ``rbp``, ``reuse`` or ``fleet``, or that of a
-        plug-in. ``cbp`` and ``rbp`` need a finite m.
+        Name of a planner: ``optimal``, ``pbp``, ``m-pbp``, ``cbp``, ``rbp``, ``constructive``, ``reuse`` or ``fleet``,
+        or that of a plug-in. ``cbp`` and ``rbp`` need a finite m.
     time_limit_s
         Return the best plan found after about this many seconds, not counting those in which a first run compiles.
     seed
@@ -90,6 +94,64 @@ def solve(
     watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
     with at_work(workers):
         return _plan(problem, privacy, planner, partial(run, problem, privacy, seed=seed, watch=watch, **options))
+
+
+def extend_playbook(
+    playbook: Playbook, *, before: Sequence[Label] = (), after: Sequence[Label] = (), trip: int = 0
+) -> Playbook:
+    """Extend every route of a trip at both ends: the paper's Lemma Path-Extension as code.
+
+    The lemma: a (k, ell, m)-anonymized path stays one when a path that does not depend on the transit point leads to
+    its start, and any path leads on from its goal. Here all routes of the trip get the same two, so whoever was hidden
+    is hidden still, at the same k, ell and m. What this costs is measured anew, against the cheapest routes of the
+    longer trip; nothing is said about whether it is the least.
+
+    Parameters
+    ----------
+    playbook
+        What to extend; it must have its domain, and the domain no rules for turns.
+    before
+        Nodes of a walk that ends at the trip's start; empty to leave that end as it is. No candidate may be its first.
+    after
+        Nodes of a walk that begins at the trip's goal; empty as well. No candidate may be its last.
+    trip
+        Which trip to extend.
+    """
+    from veilroute.planners.constructive import extend_plan
+
+    problem = playbook.problem
+    check_whole("trip", trip, f"a trip from 0 to {len(problem.trips) - 1}", least=0, most=len(problem.trips) - 1)
+    if problem.domain.turns is not None:
+        raise InvalidInputError(
+            "playbook", "one on a domain without rules for turns: walks that are joined may break them"
+        )
+    old = problem.trips[trip]
+    walks = [_checked_walk(problem, name, walk) for name, walk in (("before", before), ("after", after))]
+    ahead, behind = walks[0] or [problem.start_nodes[trip]], walks[1] or [problem.goal_nodes[trip]]
+    if ahead[-1] != problem.start_nodes[trip]:
+        raise InvalidInputError("before", f"a walk that ends at the start {old.start}", before[-1])
+    if behind[0] != problem.goal_nodes[trip]:
+        raise InvalidInputError("after", f"a walk that begins at the goal {old.goal}", after[0])
+    start, goal = problem.domain.label(ahead[0]), problem.domain.label(behind[-1])
+    for name, end, was in (("before", start, old.start), ("after", goal, old.goal)):
+        if end != was and end in problem.candidates:
+            raise InvalidInputError(name, "an end that is no candidate: who is the start or goal is hidden by nothing")
+    trips = list(problem.trips)
+    trips[trip] = replace(old, start=start, goal=goal)
+    longer = replace(problem, trips=trips)
+    plan = extend_plan(playbook, longer, trip, np.array(ahead, dtype=np.int64), np.array(behind, dtype=np.int64))
+    return _assemble(longer, playbook.privacy, playbook.planner, plan)
+
+
+def _checked_walk(problem: Problem, name: str, labels: Sequence[Label]) -> list[int]:
+    """The nodes of a walk that was given by its labels."""
+    nodes = [problem.domain.node(label, field=name) for label in labels]
+    for here, there in pairwise(nodes):
+        ahead = problem.domain.indices[problem.domain.indptr[here] : problem.domain.indptr[here + 1]]
+        if there not in ahead:
+            step = f"{problem.domain.label(here)} to {problem.domain.label(there)}"
+            raise InvalidInputError(name, "a walk along edges of the domain", step)
+    return nodes
 
 
 def _plan(problem: Problem, privacy: Privacy, planner: str, run: Callable[..., Plan]) -> Playbook:

@@ -44,7 +44,7 @@ _MOST_ROWS = 200
 def run_plan(
     instance: FileArgument,
     options: InstanceOptions,
-    planner: str | None = Option(None, help="optimal, pbp, m-pbp, cbp, rbp, reuse or fleet. [optimal]"),
+    planner: str | None = Option(None, help="optimal, pbp, m-pbp, cbp, rbp, constructive, reuse or fleet. [optimal]"),
     partitioner: str | None = Option(None, help="exact, local-search, merge-bb, df-bb or naive; for pbp and m-pbp."),
     merge_order: str | None = Option(None, help="cost-asc or random; for merge-bb."),
     heuristic: str | None = Option(None, help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive."),
