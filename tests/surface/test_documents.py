@@ -355,6 +355,8 @@ def test_the_pictures_show_the_routes_of_the_demo(command: Command, tmp_path: Pa
             "floor",
             "fleet",
             "rooms",
+            "figure1",
+            "survey",
         ):  # looked at with their examples, and below
             continue
         playbook = vr.read_playbook(tmp_path / "tour" / f"{picture.stem}.json")
@@ -406,6 +408,16 @@ def test_the_picture_of_the_rooms_is_that_of_the_contracts() -> None:
     assert (DOCS / "images" / "rooms.sha256").read_text(encoding="utf-8").strip() == images["rooms_sha256"]()
     steps_in_words = read("docs/architecture.rst").partition("One plan, step by step")[2].partition("What to open")[0]
     assert len(re.findall(r"^\d+\. ", steps_in_words, re.MULTILINE)) == len(images["STEPS"])
+
+
+def test_the_pictures_of_the_paper_show_what_is_planned_now() -> None:
+    """Out of date? `python docs/make_images.py paper` draws them again."""
+    images = runpy.run_path(str(DOCS / "make_images.py"))
+    shown = {
+        name: (DOCS / "images" / f"{name}.sha256").read_text(encoding="utf-8").strip() for name in ("figure1", "survey")
+    }
+    assert shown["figure1"] == images["routes_sha256"](images["plan_figure1"]())
+    assert shown["survey"] == images["survey_sha256"](images["make_survey"]())
 
 
 def test_a_plan_takes_the_steps_of_the_picture(command: Command) -> None:

@@ -13,11 +13,13 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from typer import Argument, Option
 
 from veilroute.checks import check_name
 from veilroute.cli.console import remark
 from veilroute.domain import AtNode, Domain, Explicit, Label, LineOfSight, Visibility, WithinDistance, draw_candidates
+from veilroute.domain.connectivity import largest_component
 from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import label_text
 from veilroute.domain.grid import Anchor, anchored
@@ -170,6 +172,22 @@ def load_instance(path: Path, options: InstanceOptions, earlier: Playbook | None
         content = replace(content, domain=_on_earth(content.domain, options))
     if earlier is not None:
         content = _with_earlier(content, earlier, is_open=content.candidates is None and options.places is None)
+    return _complete(content, options)
+
+
+def load_open_instance(path: Path, options: InstanceOptions, *, num_usual: int) -> Instance:
+    """As :func:`load_instance`, where the trip may be left open, and the candidates: so many are drawn then."""
+    content = _read(_locate(path), options)
+    if options.origin is not None or options.cell is not None:
+        content = replace(content, domain=_on_earth(content.domain, options))
+    domain = content.domain
+    if not content.trips:
+        tails, heads, _ = domain.edge_arrays()
+        hub = domain.label(int(np.argmax(largest_component(domain.num_nodes, tails, heads))))
+        content = replace(content, trips=[Trip(hub, hub)])
+    named = (options.candidates, options.random_candidates, options.places, content.candidates)
+    if all(each is None for each in named):
+        options = replace(options, random_candidates=min(num_usual, domain.num_nodes - 1))
     return _complete(content, options)
 
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "demo": "demo.run_demo",
     "plan": "plan.run_plan",
     "frontier": "frontier.run_frontier",
+    "survey": "survey.run_survey",
     "route": "route.run_route",
     "key": "route.key_app",
     "replan": "replan.run_replan",
