@@ -76,7 +76,7 @@ def solve(
     """
     # Here and not at the top, because compiling kernels would make `import veilroute` slow.
     from veilroute.covering.crew import at_work
-    from veilroute.kernels.jit import compile_seconds
+    from veilroute.kernels.jit import ready_seconds
     from veilroute.planners import PLANNERS, find_planner
 
     privacy = Privacy() if privacy is None else privacy
@@ -91,7 +91,7 @@ def solve(
             raise InvalidInputError("Privacy.mechanism", expected, privacy.mechanism)
         if planner in PLANNERS and planner not in ("optimal", "pbp", "m-pbp", "fleet"):
             raise InvalidInputError("planner", "optimal, pbp, m-pbp or fleet to plan under a ledger", planner)
-    watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
+    watch = Watch(progress, check_time_limit(time_limit_s), should_stop, ready_seconds)
     with at_work(workers):
         return _plan(problem, privacy, planner, partial(run, problem, privacy, seed=seed, watch=watch, **options))
 

@@ -57,6 +57,12 @@ FileArgument = Annotated[
         metavar="INSTANCE", help="An .in, .json, .map or .scen file, or a street network (.json, .npz, .graphml, ...)."
     ),
 ]
+FilesArgument = Annotated[
+    list[Path],
+    Argument(
+        metavar="INSTANCE", help="An .in, .json, .map or .scen file, or a street network; several with --out-dir."
+    ),
+]
 PlaybookArgument = Annotated[Path, Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")]
 DomainOption = Annotated[
     Path | None, Option(metavar="FILE", help="The map or instance file, when the playbook holds only its hash.")
