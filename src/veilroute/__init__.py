@@ -69,7 +69,7 @@ from veilroute.posterior import measure_risk as risk
 from veilroute.problem import Past, Privacy, Problem, Trip
 from veilroute.progress import Incumbent, OutOfTimeError, Progress, Watch
 from veilroute.rules import Rule
-from veilroute.solver import extend_playbook, solve
+from veilroute.solver import extend_playbook, playbook_from_classes, solve
 from veilroute.streets import NetworkReport, StreetNetwork
 from veilroute.underway import Shortage, Stand, Underway
 
@@ -87,8 +87,8 @@ __all__ = [
     "Visibility", "Watch", "Way", "WhatIf", "WithinDistance", "__version__", "audit", "audit_day", "audit_linked",
     "cover", "dispatch", "domain_from_osmnx", "draw_candidates", "exposure", "extend_playbook", "find_obstacles",
     "frontier", "generate_rooms", "generate_streets", "grid_domain", "new_key", "new_ledger", "pad",
-    "playbook_from_json", "read_area", "read_day", "read_dimacs", "read_edge_list", "read_graphml", "read_instance",
-    "read_key", "read_ledger", "read_movingai", "read_network", "read_osm", "read_playbook", "read_scenarios",
-    "redispatch", "risk", "simulate_days", "solve", "survey_pairs", "what_if", "write_instance", "write_movingai",
-    "write_network",
+    "playbook_from_classes", "playbook_from_json", "read_area", "read_day", "read_dimacs", "read_edge_list",
+    "read_graphml", "read_instance", "read_key", "read_ledger", "read_movingai", "read_network", "read_osm",
+    "read_playbook", "read_scenarios", "redispatch", "risk", "simulate_days", "solve", "survey_pairs", "what_if",
+    "write_instance", "write_movingai", "write_network",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veilroute import metrics
-from veilroute.checks import check_whole
-from veilroute.domain.graph import Label
+from veilroute.checks import check_finite, check_list, check_whole
+from veilroute.domain.graph import Label, plain_label
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
 from veilroute.posterior import Sights
@@ -141,6 +141,60 @@ def extend_playbook(
     longer = replace(problem, trips=trips)
     plan = extend_plan(playbook, longer, trip, np.array(ahead, dtype=np.int64), np.array(behind, dtype=np.int64))
     return _assemble(longer, playbook.privacy, playbook.planner, plan)
+
+
+def playbook_from_classes(
+    problem: Problem, privacy: Privacy, classes: Sequence[Mapping[str, Any]], *, planner: str = "elsewhere"
+) -> Playbook:
+    """Make a playbook of classes and routes that were planned elsewhere, so that it can be audited, drawn and compared.
+
+    Costs, APR and MAC are worked out here; nothing is said about who could be hidden, or how good it is. Whether the
+    classes hide anybody is for :func:`~veilroute.auditing.audit_playbook` to say.
+
+    Parameters
+    ----------
+    problem
+        With one trip.
+    privacy
+        What is promised, for whole routes (m is infinite).
+    classes
+        As ``plan --json`` prints them: each has ``members`` and ``route``, both lists of labels, and in a randomised
+        playbook ``shares``. One whose ``anonymized`` is false, and whoever is in none, is left out.
+    planner
+        What to call it.
+
+    Raises
+    ------
+    InvalidInputError
+        When a member cannot be covered or is in two classes of a partition, or a route is no walk from start to goal.
+    """
+    from veilroute.planners.constructive import plan_routes
+
+    check_fit(problem, privacy)
+    if len(problem.trips) != 1 or privacy.m is not None or problem.domain.turns is not None:
+        raise InvalidInputError("problem", "one trip, whole routes, and a domain without rules for turns")
+    groups = []
+    for number, group in enumerate(classes):
+        where = f"classes[{number}]"
+        if not isinstance(group, Mapping) or not {"members", "route"} <= set(group):
+            raise InvalidInputError(where, "an object with members and route")
+        if group.get("anonymized", True) is not True:
+            continue
+        members, labels = (
+            [plain_label(label) for label in check_list(f"{where}.{name}", group[name])]
+            for name in ("members", "route")
+        )
+        walk = _checked_walk(problem, f"{where}.route", labels)
+        if not walk or (walk[0], walk[-1]) != (problem.start_nodes[0], problem.goal_nodes[0]):
+            raise InvalidInputError(f"{where}.route", "a walk from the start to the goal of the trip")
+        shares = [check_finite(f"{where}.shares", x, least=0) for x in check_list("shares", group.get("shares", []))]
+        if len(shares) != (len(members) if privacy.mechanism == "randomised" else 0):
+            expected = "one for each member in a randomised playbook, none in a partition"
+            raise InvalidInputError(f"{where}.shares", expected, len(shares))
+        groups.append((members, np.array(walk, dtype=np.int64), shares))
+    return _assemble(
+        problem, privacy, planner, plan_routes(problem, groups, is_partition=privacy.mechanism == "partition")
+    )
 
 
 def _checked_walk(problem: Problem, name: str, labels: Sequence[Label]) -> list[int]:

@@ -24,6 +24,7 @@ import pytest
 import veilroute as vr
 from commands import Command
 from plugin_packages import install
+from veilroute.cli.main import COMMANDS
 from veilroute.formats import Instance
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -242,6 +243,8 @@ def test_every_option_of_every_command_is_described(command: Command) -> None:
     assert {f"veilroute {name}" for name in names} == set(described)
     kinds = {"maps": ("list", "get", "add"), "ledger": ("new", "add", "check", "what-if")}
     several = [(name, kind) for name, listed in kinds.items() for kind in listed]
+    several += [tuple(name.split()) for name in COMMANDS if " " in name]
+    assert ("bench", "verify") in several
     assert len(options_of(command, "plan")) >= 20
     for name in [(name,) for name in names if name not in kinds] + several:
         section = described[f"veilroute {name[0]}"]

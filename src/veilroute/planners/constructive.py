@@ -3,14 +3,18 @@
 The paper proves that on undirected graphs some planner reaches (k, ell, m) for everybody who can be hidden, by building
 it: from start to goal past the first candidate, back to the start, on past the second, and so on. The planner here is
 this proof as code. It hides whoever any planner hides, and shows what that costs when nobody looks for a short way.
+Plans of routes that are there already, extended or made elsewhere, are here as well.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 
-from veilroute.arrays import Member, Members, Walk, as_members
+from veilroute.arrays import Member, Walk, as_members
 from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.covering.walks import Sweeper, walk_cost
+from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError
 from veilroute.partition.first import split_into_classes
 from veilroute.planners.plan import Plan, PlannedClass, Routes, plan_alone, plan_parting, plan_unproved
@@ -95,6 +99,28 @@ def extend_plan(playbook: Playbook, problem: Problem, trip: int, before: Walk, a
         classes.append(
             PlannedClass(planned.members, group.anonymized, planned.walks, planned.costs, planned.own, shares)
         )
-    others: Members = as_members(i for i in range(len(task.members)) if i not in listed)
-    alone = plan_alone(task, others, ClassWalks(task))
-    return Plan(task, (*classes, *alone), options=dict(playbook.options))
+    others = [i for i in range(len(task.members)) if i not in listed]
+    return Plan(task, (*classes, *plan_alone(task, others, ClassWalks(task))), options=dict(playbook.options))
+
+
+def plan_routes(
+    problem: Problem, groups: Sequence[tuple[Sequence[Label], Walk, Sequence[float]]], *, is_partition: bool
+) -> Plan:
+    """The plan of classes with their routes, which came from elsewhere; whoever is in none goes alone."""
+    task = prepare_task(problem)
+    place = {problem.candidates[candidate]: Member(at) for at, candidate in enumerate(task.members)}
+    classes: list[PlannedClass] = []
+    listed: set[Member] = set()
+    for number, (labels, walk, shares) in enumerate(groups):
+        where = f"classes[{number}].members"
+        if strangers := [label for label in labels if label not in place]:
+            raise InvalidInputError(where, "candidates that the trip can cover", strangers[0])
+        members = as_members(place[label] for label in labels)
+        if len(set(members)) < len(members) or (is_partition and listed & set(members)):
+            raise InvalidInputError(where, "each candidate once" if is_partition else "each candidate once in a class")
+        listed.update(members)
+        cost = walk_cost(task.domain, walk)
+        drawn = {place[label]: share for label, share in zip(labels, shares, strict=False)}
+        classes.append(PlannedClass(members, True, (walk,), (cost,), shares=drawn))
+    others = [i for i in range(len(task.members)) if i not in listed]
+    return Plan(task, (*classes, *plan_alone(task, others, ClassWalks(task))))
