@@ -242,7 +242,7 @@ def test_every_option_of_every_command_is_described(command: Command) -> None:
     names = re.findall(r"^  ([a-z-]+)  ", command("--help").out.partition("Commands:")[2], re.MULTILINE)
     assert {f"veilroute {name}" for name in names} == set(described)
     kinds = {"maps": ("list", "get", "add"), "ledger": ("new", "add", "check", "what-if")}
-    several = [(name, kind) for name, listed in kinds.items() for kind in listed]
+    several: list[tuple[str, ...]] = [(name, kind) for name, listed in kinds.items() for kind in listed]
     several += [tuple(name.split()) for name in COMMANDS if " " in name]
     assert ("bench", "verify") in several
     assert len(options_of(command, "plan")) >= 20
