@@ -110,10 +110,9 @@ html: $(VENV)/.installed-dev
 doctest: html
 	$(BIN)/python -m sphinx -q -W --keep-going -d docs/_build/doctrees -b doctest docs docs/_build/doctest
 
-# The notebook of the documentation, run again in place.
+# The notebooks of the documentation, run again in place.
 notebook: $(VENV)/.installed
-	$(PIP) install --quiet -c constraints.txt -e ".[notebook]"
-	$(BIN)/python docs/make_notebook.py
+	$(BIN)/python docs/run_notebook.py
 
 bench: $(VENV)/.installed-dev $(HELSINKI)
 	$(BIN)/python benchmarks/sweeps.py

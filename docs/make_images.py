@@ -4,8 +4,8 @@ python docs/make_images.py
 
 The picture of Helsinki is drawn where its map is (`make extracts`, or VEILROUTE_HELSINKI), and left as it is elsewhere.
 The picture of the rooms comes from the import contracts in pyproject.toml; `python docs/make_images.py rooms` draws it
-alone. Beside each picture is the SHA-256 of what it shows (the routes, or the contracts and the steps), by which a test
-knows when the picture is out of date.
+alone, and `paper` those of the page about the paper. Beside each picture is the SHA-256 of what it shows (the routes,
+or the contracts and the steps), by which a test knows when the picture is out of date.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
+import veilroute as vr
 from veilroute import Day, Playbook, Terms, Van, dispatch, read_playbook
 from veilroute.cli.main import run
-from veilroute.plotting import draw_day, draw_playbook
+from veilroute.plotting import draw_day, draw_playbook, draw_survey
 
 IMAGES = Path(__file__).resolve().parent / "images"
 # Dots per inch; chosen to keep each file well below 250 kB. The demo itself draws with 150.
@@ -161,6 +162,35 @@ def day_sha256(day: Day) -> str:
     return hashlib.sha256(repr([(tour.stops, tour.route) for tour in day.tours]).encode()).hexdigest()
 
 
+def plan_figure1() -> Playbook:
+    """The paper's Figure 1 in a corridor of our own: every route covers all four places."""
+    corridor = vr.grid_domain(["@@@.@@@.@@@", "...........", "@@@@@.@@@.@"])
+    alcoves = [(0, 3), (2, 5), (0, 7), (2, 9)]
+    problem = vr.Problem(corridor, [vr.Trip((1, 0), (1, 10))], alcoves, vr.WithinDistance(1))
+    return vr.solve(problem, vr.Privacy(k=4))
+
+
+def make_survey() -> vr.PairSurvey:
+    """All pairs of some points of the building on the first page."""
+    building = vr.generate_rooms(36, 64, seed=11)
+    places = vr.draw_candidates(building, (1, 18), (33, 60), 8, seed=1)
+    return vr.survey_pairs(vr.Problem(building, [vr.Trip((1, 18), (33, 60))], places), vr.Privacy(k=2), points=30)
+
+
+def survey_sha256(survey: vr.PairSurvey) -> str:
+    shown = [(pair.start, pair.goal, pair.mac and round(pair.mac, 9)) for pair in survey.pairs]
+    return hashlib.sha256(repr(shown).encode()).hexdigest()
+
+
+def draw_paper() -> None:
+    """The pictures of the page about the paper."""
+    playbook, survey = plan_figure1(), make_survey()
+    draw_playbook(playbook, IMAGES / "figure1.png", dpi=110)
+    (IMAGES / "figure1.sha256").write_text(routes_sha256(playbook) + "\n", encoding="utf-8")
+    draw_survey(survey, IMAGES / "survey.png", dpi=80)
+    (IMAGES / "survey.sha256").write_text(survey_sha256(survey) + "\n", encoding="utf-8")
+
+
 def plan_flight(folder: Path) -> int:
     """The examples of the page about drones and guards."""
     harbour, floor = (str(DOCS / "examples" / name) for name in ("harbour", "floor"))
@@ -177,6 +207,9 @@ def main() -> int:
     draw_rooms(IMAGES / "rooms.png")
     (IMAGES / "rooms.sha256").write_text(rooms_sha256() + "\n", encoding="utf-8")
     if sys.argv[1:] == ["rooms"]:
+        return 0
+    draw_paper()
+    if sys.argv[1:] == ["paper"]:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         code = run(["demo", "--out", folder]) or plan_helsinki(Path(folder)) or plan_flight(Path(folder))

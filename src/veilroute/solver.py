@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from veilroute import metrics
-from veilroute.checks import check_whole
+from veilroute.checks import check_finite, check_list, check_whole
+from veilroute.domain.graph import Label, plain_label
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
 from veilroute.posterior import Sights
@@ -43,8 +47,8 @@ def solve(
     privacy
         What to reach; ``Privacy()`` when left out.
     planner
-        Name of a planner: ``optimal``, ``pbp``, ``m-pbp``, ``cbp``, ``rbp``, ``reuse`` or ``fleet``, or that of a
-        plug-in. ``cbp`` and ``rbp`` need a finite m.
+        Name of a planner: ``optimal``, ``pbp``, ``m-pbp``, ``cbp``, ``rbp``, ``constructive``, ``reuse`` or ``fleet``,
+        or that of a plug-in. ``cbp`` and ``rbp`` need a finite m.
     time_limit_s
         Return the best plan found after about this many seconds, not counting those in which a first run compiles.
     seed
@@ -72,7 +76,7 @@ def solve(
     """
     # Here and not at the top, because compiling kernels would make `import veilroute` slow.
     from veilroute.covering.crew import at_work
-    from veilroute.kernels.jit import compile_seconds
+    from veilroute.kernels.jit import ready_seconds
     from veilroute.planners import PLANNERS, find_planner
 
     privacy = Privacy() if privacy is None else privacy
@@ -87,9 +91,121 @@ def solve(
             raise InvalidInputError("Privacy.mechanism", expected, privacy.mechanism)
         if planner in PLANNERS and planner not in ("optimal", "pbp", "m-pbp", "fleet"):
             raise InvalidInputError("planner", "optimal, pbp, m-pbp or fleet to plan under a ledger", planner)
-    watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
+    watch = Watch(progress, check_time_limit(time_limit_s), should_stop, ready_seconds)
     with at_work(workers):
         return _plan(problem, privacy, planner, partial(run, problem, privacy, seed=seed, watch=watch, **options))
+
+
+def extend_playbook(
+    playbook: Playbook, *, before: Sequence[Label] = (), after: Sequence[Label] = (), trip: int = 0
+) -> Playbook:
+    """Extend every route of a trip at both ends: the paper's Lemma Path-Extension as code.
+
+    The lemma: a (k, ell, m)-anonymized path stays one when a path that does not depend on the transit point leads to
+    its start, and any path leads on from its goal. Here all routes of the trip get the same two, so whoever was hidden
+    is hidden still, at the same k, ell and m. What this costs is measured anew, against the cheapest routes of the
+    longer trip; nothing is said about whether it is the least.
+
+    Parameters
+    ----------
+    playbook
+        What to extend; it must have its domain, and the domain no rules for turns.
+    before
+        Nodes of a walk that ends at the trip's start; empty to leave that end as it is. No candidate may be its first.
+    after
+        Nodes of a walk that begins at the trip's goal; empty as well. No candidate may be its last.
+    trip
+        Which trip to extend.
+    """
+    from veilroute.planners.constructive import extend_plan
+
+    problem = playbook.problem
+    check_whole("trip", trip, f"a trip from 0 to {len(problem.trips) - 1}", least=0, most=len(problem.trips) - 1)
+    if problem.domain.turns is not None:
+        raise InvalidInputError(
+            "playbook", "one on a domain without rules for turns: walks that are joined may break them"
+        )
+    old = problem.trips[trip]
+    walks = [_checked_walk(problem, name, walk) for name, walk in (("before", before), ("after", after))]
+    ahead, behind = walks[0] or [problem.start_nodes[trip]], walks[1] or [problem.goal_nodes[trip]]
+    if ahead[-1] != problem.start_nodes[trip]:
+        raise InvalidInputError("before", f"a walk that ends at the start {old.start}", before[-1])
+    if behind[0] != problem.goal_nodes[trip]:
+        raise InvalidInputError("after", f"a walk that begins at the goal {old.goal}", after[0])
+    start, goal = problem.domain.label(ahead[0]), problem.domain.label(behind[-1])
+    for name, end, was in (("before", start, old.start), ("after", goal, old.goal)):
+        if end != was and end in problem.candidates:
+            raise InvalidInputError(name, "an end that is no candidate: who is the start or goal is hidden by nothing")
+    trips = list(problem.trips)
+    trips[trip] = replace(old, start=start, goal=goal)
+    longer = replace(problem, trips=trips)
+    plan = extend_plan(playbook, longer, trip, np.array(ahead, dtype=np.int64), np.array(behind, dtype=np.int64))
+    return _assemble(longer, playbook.privacy, playbook.planner, plan)
+
+
+def playbook_from_classes(
+    problem: Problem, privacy: Privacy, classes: Sequence[Mapping[str, Any]], *, planner: str = "elsewhere"
+) -> Playbook:
+    """Make a playbook of classes and routes that were planned elsewhere, so that it can be audited, drawn and compared.
+
+    Costs, APR and MAC are worked out here; nothing is said about who could be hidden, or how good it is. Whether the
+    classes hide anybody is for :func:`~veilroute.auditing.audit_playbook` to say.
+
+    Parameters
+    ----------
+    problem
+        With one trip.
+    privacy
+        What is promised, for whole routes (m is infinite).
+    classes
+        As ``plan --json`` prints them: each has ``members`` and ``route``, both lists of labels, and in a randomised
+        playbook ``shares``. One whose ``anonymized`` is false, and whoever is in none, is left out.
+    planner
+        What to call it.
+
+    Raises
+    ------
+    InvalidInputError
+        When a member cannot be covered or is in two classes of a partition, or a route is no walk from start to goal.
+    """
+    from veilroute.planners.constructive import plan_routes
+
+    check_fit(problem, privacy)
+    if len(problem.trips) != 1 or privacy.m is not None or problem.domain.turns is not None:
+        raise InvalidInputError("problem", "one trip, whole routes, and a domain without rules for turns")
+    groups = []
+    for number, group in enumerate(classes):
+        where = f"classes[{number}]"
+        if not isinstance(group, Mapping) or not {"members", "route"} <= set(group):
+            raise InvalidInputError(where, "an object with members and route")
+        if group.get("anonymized", True) is not True:
+            continue
+        members, labels = (
+            [plain_label(label) for label in check_list(f"{where}.{name}", group[name])]
+            for name in ("members", "route")
+        )
+        walk = _checked_walk(problem, f"{where}.route", labels)
+        if not walk or (walk[0], walk[-1]) != (problem.start_nodes[0], problem.goal_nodes[0]):
+            raise InvalidInputError(f"{where}.route", "a walk from the start to the goal of the trip")
+        shares = [check_finite(f"{where}.shares", x, least=0) for x in check_list("shares", group.get("shares", []))]
+        if len(shares) != (len(members) if privacy.mechanism == "randomised" else 0):
+            expected = "one for each member in a randomised playbook, none in a partition"
+            raise InvalidInputError(f"{where}.shares", expected, len(shares))
+        groups.append((members, np.array(walk, dtype=np.int64), shares))
+    return _assemble(
+        problem, privacy, planner, plan_routes(problem, groups, is_partition=privacy.mechanism == "partition")
+    )
+
+
+def _checked_walk(problem: Problem, name: str, labels: Sequence[Label]) -> list[int]:
+    """The nodes of a walk that was given by its labels."""
+    nodes = [problem.domain.node(label, field=name) for label in labels]
+    for here, there in pairwise(nodes):
+        ahead = problem.domain.indices[problem.domain.indptr[here] : problem.domain.indptr[here + 1]]
+        if there not in ahead:
+            step = f"{problem.domain.label(here)} to {problem.domain.label(there)}"
+            raise InvalidInputError(name, "a walk along edges of the domain", step)
+    return nodes
 
 
 def _plan(problem: Problem, privacy: Privacy, planner: str, run: Callable[..., Plan]) -> Playbook:

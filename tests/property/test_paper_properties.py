@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 from typing import Any
@@ -72,6 +73,90 @@ def test_m_pbp_gives_k_ell_m_anonymity_and_becomes_pbp(
         rising = [mac for _, mac in sorted(macs) if mac is not None]
         assert all(a <= b + 1e-9 for a, b in itertools.pairwise(rising))
         assert rising[-1] == whole.mac
+
+
+@given(
+    problem=undirected_problems(),
+    k=st.integers(1, 4),
+    ell=st.sampled_from([0, 1, 2, 3]),
+    m=st.sampled_from([None, 1, 4]),
+)
+def test_the_planner_of_theorem_2_hides_whoever_can_be_hidden(
+    problem: vr.Problem, k: int, ell: float, m: int | None
+) -> None:
+    """Theorem 2: on undirected graphs the walk that the proof builds hides every anonymizable candidate."""
+    assume(k <= len(problem.counted))
+    privacy = vr.Privacy(k=k, ell=ell, m=m)
+    playbook, best = vr.solve(problem, privacy, planner="constructive"), vr.solve(problem, privacy)
+    assert playbook.claims.num_anonymized == best.claims.num_anonymizable
+    assert len(playbook.hidden_classes) == (1 if best.claims.num_anonymizable else 0)
+    assert vr.audit(playbook).holds
+    if best.mac is not None and playbook.mac is not None:
+        assert best.mac <= playbook.mac + 1e-9
+
+
+@given(problem=undirected_problems(), m=st.sampled_from([None, 1, 3, 8]), data=st.data())
+def test_extended_routes_hide_whom_they_hid(problem: vr.Problem, m: int | None, data: st.DataObject) -> None:
+    """Lemma Path-Extension: a walk to the start that no secret chose, and any walk on from the goal, reveal nothing."""
+    planner = data.draw(st.sampled_from(["optimal", "m-pbp" if m else "pbp", "constructive"]))
+    privacy = vr.Privacy(k=data.draw(st.integers(1, 3)), ell=data.draw(st.sampled_from([0, 1, 2])), m=m)
+    assume(privacy.k <= len(problem.counted))
+    book, trip = vr.solve(problem, privacy, planner=planner), data.draw(st.integers(0, len(problem.trips) - 1))
+    rng = data.draw(st.randoms(use_true_random=True))
+    ends = problem.trips[trip]
+    # Edges lead both ways, so that a walk away from the start is one to it when it is turned round.
+    before, after = (wander(problem.domain, end, rng) for end in (ends.start, ends.goal))
+    before.reverse()
+    assume(before[0] == ends.start or before[0] not in problem.candidates)
+    assume(after[-1] == ends.goal or after[-1] not in problem.candidates)
+    longer = vr.extend_playbook(book, before=before, after=after, trip=trip)
+    assert [(g.members, g.anonymized) for g in longer.hidden_classes] == [
+        (g.members, g.anonymized) for g in book.hidden_classes
+    ]
+    assert (longer.trips[trip].start, longer.trips[trip].goal) == (before[0], after[-1])
+    for group, was in zip(longer.hidden_classes, book.hidden_classes, strict=True):
+        for member in group.members:
+            assert list(group.route_of(member, trip)) == [*before[:-1], *was.route_of(member, trip), *after[1:]]
+    report = vr.audit(longer)
+    assert report.holds, report.to_text()
+
+
+def wander(domain: vr.Domain, start: vr.domain.Label, rng: random.Random) -> list[vr.domain.Label]:
+    walk = [domain.node(start)]
+    for _ in range(rng.randint(0, 4)):
+        walk.append(int(rng.choice(domain.indices[domain.indptr[walk[-1]] : domain.indptr[walk[-1] + 1]].tolist())))
+    return [domain.label(node) for node in walk]
+
+
+@given(
+    problem=undirected_problems(), k=st.integers(1, 4), ell=st.sampled_from([0, 1, 2, 3]),
+    m=st.sampled_from([None, 1, 2, 4, 9]), spread=st.sampled_from(["witness", "all-pairs"]), data=st.data(),
+)  # fmt: skip
+def test_less_privacy_is_kept_by_the_same_plan_and_never_costs_more(
+    problem: vr.Problem, k: int, ell: float, m: int | None, spread: str, data: st.DataObject
+) -> None:
+    """Monotonicity: who is (k, ell, m)-anonymized is so for every smaller k, ell and m, by the same routes."""
+    assume(k <= len(problem.counted))
+    less = vr.Privacy(
+        k=data.draw(st.integers(1, k)),
+        ell=data.draw(st.sampled_from([x for x in (0, 1, 2, 3) if x <= ell])),
+        m=data.draw(st.sampled_from([x for x in (None, 1, 2, 4, 9) if m is None or (x is not None and x <= m)])),
+        spread=spread,
+    )
+    strict, loose = vr.solve(problem, vr.Privacy(k=k, ell=ell, m=m, spread=spread)), vr.solve(problem, less)
+    # What the strict plan claims to be the best of is not the best any more: a plan without proofs is left.
+    # Nor is what an observer believes after m nodes said of fewer.
+    unproved: dict[str, Any] = dict.fromkeys(
+        ("num_anonymizable", "delta", "mac_lower_bound", "worst_posterior", "bayes_success")
+    )
+    claims = dataclasses.replace(strict.claims, **unproved)
+    kept = dataclasses.replace(strict, privacy=less, claims=claims, status="feasible", certificate=None)
+    report = vr.audit(kept)
+    assert report.holds, report.to_text()
+    assert loose.claims.num_anonymized >= strict.claims.num_anonymized
+    if strict.mac is not None and loose.claims.num_anonymized == strict.claims.num_anonymized:
+        assert loose.mac is not None
+        assert loose.mac <= strict.mac + 1e-9
 
 
 @given(problem=undirected_problems(), m=st.integers(1, 30))

@@ -33,6 +33,7 @@ METHODS: list[tuple[str, dict[str, str]]] = [
     *(("m-pbp", options) for options in PARTITIONING[::3]),
     ("cbp", {}),
     ("rbp", {}),
+    ("constructive", {}),
     ("reuse", {}),
     ("fleet", {}),
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import doctest
 import io
 import json
@@ -25,6 +24,7 @@ import pytest
 import veilroute as vr
 from commands import Command
 from plugin_packages import install
+from veilroute.cli.main import COMMANDS
 from veilroute.formats import Instance
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,21 +155,18 @@ def test_the_package_of_the_plugin_page_plans_audits_and_benches(tmp_path: Path)
     assert not [record["outcome"]["error"] for record in records if record["outcome"]["error"]]
 
 
-def test_the_notebook_shows_what_its_cells_give() -> None:
+def test_the_notebook_shows_what_its_cells_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every cell is run again; what it shows as text is compared, and as HTML that there is some: `make notebook`."""
     cells = json.loads(read("docs/examples/building.ipynb"))["cells"]
-    world: dict[str, object] = {}
-    num_shown = 0
-    for cell in (cell for cell in cells if cell["cell_type"] == "code"):
-        *body, last = ast.parse("".join(cell["source"])).body
-        assert isinstance(last, ast.Expr)
-        exec(compile(ast.Module(body, []), "building.ipynb", "exec"), world)
-        value = eval(compile(ast.Expression(last.value), "building.ipynb", "eval"), world)
-        (output,) = cell["outputs"]
-        assert "".join(output["data"]["text/plain"]).split() == repr(value).split(), "make notebook"
-        assert ("text/html" in output["data"]) is hasattr(value, "_repr_html_")
-        num_shown += "text/html" in output["data"]
-    assert num_shown == 3
+    monkeypatch.chdir(tmp_path)
+    now = runpy.run_path(str(DOCS / "run_notebook.py"))["run_cells"](cells)
+    shown = [cell["outputs"] for cell in cells if cell["cell_type"] == "code"]
+    assert [[part["data"]["text/plain"] for part in outputs] for outputs in shown] == [
+        [part["data"]["text/plain"] for part in outputs] for outputs in now
+    ], "make notebook"
+    are_rich = [["text/html" in part["data"] for part in outputs] for outputs in shown]
+    assert are_rich == [["text/html" in part["data"] for part in outputs] for outputs in now]
+    assert sum(map(sum, are_rich)) == 3
 
 
 def test_the_street_example_prints_what_is_shown(
@@ -259,7 +256,9 @@ def test_every_option_of_every_command_is_described(command: Command) -> None:
     names = re.findall(r"^  ([a-z-]+)  ", command("--help").out.partition("Commands:")[2], re.MULTILINE)
     assert {f"veilroute {name}" for name in names} == set(described)
     kinds = {"maps": ("list", "get", "add"), "ledger": ("new", "add", "check", "what-if")}
-    several = [(name, kind) for name, listed in kinds.items() for kind in listed]
+    several: list[tuple[str, ...]] = [(name, kind) for name, listed in kinds.items() for kind in listed]
+    several += [tuple(name.split()) for name in COMMANDS if " " in name]
+    assert ("bench", "verify") in several
     assert len(options_of(command, "plan")) >= 20
     for name in [(name,) for name in names if name not in kinds] + several:
         section = described[f"veilroute {name[0]}"]
@@ -373,6 +372,8 @@ def test_the_pictures_show_the_routes_of_the_demo(command: Command, tmp_path: Pa
             "floor",
             "fleet",
             "rooms",
+            "figure1",
+            "survey",
         ):  # looked at with their examples, and below
             continue
         playbook = vr.read_playbook(tmp_path / "tour" / f"{picture.stem}.json")
@@ -424,6 +425,16 @@ def test_the_picture_of_the_rooms_is_that_of_the_contracts() -> None:
     assert (DOCS / "images" / "rooms.sha256").read_text(encoding="utf-8").strip() == images["rooms_sha256"]()
     steps_in_words = read("docs/architecture.rst").partition("One plan, step by step")[2].partition("What to open")[0]
     assert len(re.findall(r"^\d+\. ", steps_in_words, re.MULTILINE)) == len(images["STEPS"])
+
+
+def test_the_pictures_of_the_paper_show_what_is_planned_now() -> None:
+    """Out of date? `python docs/make_images.py paper` draws them again."""
+    images = runpy.run_path(str(DOCS / "make_images.py"))
+    shown = {
+        name: (DOCS / "images" / f"{name}.sha256").read_text(encoding="utf-8").strip() for name in ("figure1", "survey")
+    }
+    assert shown["figure1"] == images["routes_sha256"](images["plan_figure1"]())
+    assert shown["survey"] == images["survey_sha256"](images["make_survey"]())
 
 
 def test_a_plan_takes_the_steps_of_the_picture(command: Command) -> None:

@@ -62,7 +62,7 @@ def run_bench(
     names, (num_pairs, limit_s) = suites.suite_names(suite), suites.PRESETS[preset]
     num_pairs = num_pairs if pairs is None else pairs
     limit_s = limit_s if time_limit is None else time_limit
-    choice = suites.Choice(limit_s, sizes=_read_sizes(candidates or ()), methods=tuple(method or ()))
+    choice = suites.Choice(limit_s, sizes=read_sizes(candidates or ()), methods=tuple(method or ()))
     terrain = suites.find_terrain(num_pairs=num_pairs, map_names=tuple(map_names or ()), directory=maps)
     cells = suites.build_cells(names, terrain, choice)
     workforce: Workforce
@@ -100,7 +100,8 @@ def run_bench(
     return DONE if run.is_complete else _stop(len(run.records), len(cells))
 
 
-def _read_sizes(texts: Sequence[str]) -> tuple[int, ...]:
+def read_sizes(texts: Sequence[str]) -> tuple[int, ...]:
+    """Numbers of candidates as typed: each text one, or several with commas."""
     words = [word.strip() for text in texts for word in text.split(",")]
     for word in words:
         if not (word.isascii() and word.isdigit()):

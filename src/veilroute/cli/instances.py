@@ -13,11 +13,13 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from typer import Argument, Option
 
 from veilroute.checks import check_name
 from veilroute.cli.console import remark
 from veilroute.domain import AtNode, Domain, Explicit, Label, LineOfSight, Visibility, WithinDistance, draw_candidates
+from veilroute.domain.connectivity import largest_component
 from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import label_text
 from veilroute.domain.grid import Anchor, anchored
@@ -53,6 +55,12 @@ FileArgument = Annotated[
     Path,
     Argument(
         metavar="INSTANCE", help="An .in, .json, .map or .scen file, or a street network (.json, .npz, .graphml, ...)."
+    ),
+]
+FilesArgument = Annotated[
+    list[Path],
+    Argument(
+        metavar="INSTANCE", help="An .in, .json, .map or .scen file, or a street network; several with --out-dir."
     ),
 ]
 PlaybookArgument = Annotated[Path, Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")]
@@ -165,9 +173,7 @@ def load_instance(path: Path, options: InstanceOptions, earlier: Playbook | None
 
     Candidates and names that neither the options nor the file give are those of an ``earlier`` playbook.
     """
-    content = _read(_locate(path), options)
-    if options.origin is not None or options.cell is not None:
-        content = replace(content, domain=_on_earth(content.domain, options))
+    content = _open(path, options)
     if earlier is not None:
         content = _with_earlier(content, earlier, is_open=content.candidates is None and options.places is None)
     return _complete(content, options)
@@ -175,10 +181,22 @@ def load_instance(path: Path, options: InstanceOptions, earlier: Playbook | None
 
 def load_map(path: Path, options: InstanceOptions) -> tuple[Domain, bool]:
     """The map of a file in any format, and whether the file says where a trip goes and what its candidates are."""
-    content = _read(_locate(path), options)
-    if options.origin is not None or options.cell is not None:
-        content = replace(content, domain=_on_earth(content.domain, options))
+    content = _open(path, options)
     return content.domain, bool(content.trips) and content.candidates is not None
+
+
+def load_open_instance(path: Path, options: InstanceOptions, *, num_usual: int) -> Instance:
+    """As :func:`load_instance`, where the trip may be left open, and the candidates: so many are drawn then."""
+    content = _open(path, options)
+    domain = content.domain
+    if not content.trips:
+        tails, heads, _ = domain.edge_arrays()
+        hub = domain.label(int(np.argmax(largest_component(domain.num_nodes, tails, heads))))
+        content = replace(content, trips=[Trip(hub, hub)])
+    named = (options.candidates, options.random_candidates, options.places, content.candidates)
+    if all(each is None for each in named):
+        options = replace(options, random_candidates=min(num_usual, domain.num_nodes - 1))
+    return _complete(content, options)
 
 
 @dataclass(frozen=True)
@@ -197,6 +215,14 @@ class _FileContent:
     places: Mapping[Label, tuple[float, float]] = field(default_factory=dict)
     network: Path | None = None  # the file of a street network, which may have addresses
     listed: Sequence[Place] = ()  # the places of an earlier playbook, where this map has to find them again
+
+
+def _open(path: Path, options: InstanceOptions) -> _FileContent:
+    """What a file says, on earth where the options say where."""
+    content = _read(_locate(path), options)
+    if options.origin is not None or options.cell is not None:
+        content = replace(content, domain=_on_earth(content.domain, options))
+    return content
 
 
 def _read(path: Path, options: InstanceOptions) -> _FileContent:

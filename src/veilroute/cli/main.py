@@ -26,6 +26,7 @@ COMMANDS = {
     "demo": "demo.run_demo",
     "plan": "plan.run_plan",
     "frontier": "frontier.run_frontier",
+    "survey": "survey.run_survey",
     "route": "route.run_route",
     "key": "route.key_app",
     "replan": "replan.run_replan",
@@ -42,9 +43,22 @@ COMMANDS = {
     "area": "area.run_area",
     "convert": "export.run_convert",
     "bench": "bench.run_bench",
+    "bench instances export": "dataset.run_export",
+    "bench verify": "dataset.run_verify",
     "maps": "maps.app",
 }
-"""What runs each command: a module of this room and a name in it, in the order in which help lists them."""
+"""What runs each command: a module of this room and a name in it, in the order in which help lists them.
+
+A name of several words goes before a shorter one that it begins with.
+"""
+
+
+def join_words(arguments: Sequence[str]) -> list[str]:
+    """What was typed, with the words of a command that has several as one."""
+    for num in range(min(3, len(arguments)), 1, -1):
+        if (name := " ".join(arguments[:num])) in COMMANDS:
+            return [name, *arguments[num:]]
+    return list(arguments)
 
 
 def build_app(arguments: Sequence[str]) -> typer.Typer:
@@ -132,6 +146,7 @@ def run(arguments: list[str]) -> int:
     """Run the command line and return the exit code (see the contract: 0, 1, 2, 3 or 130)."""
     if _may_hold_secret(arguments):
         return _run_route(arguments)
+    arguments = join_words(arguments)
     try:
         code = build_app(arguments)(args=arguments, prog_name="veilroute", standalone_mode=False)
         return code if isinstance(code, int) else DONE

@@ -3,9 +3,10 @@
 import math
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,18 @@ from veilroute.bench.executors import peak_memory_mb
 from veilroute.checks import check_name
 from veilroute.cli import console
 from veilroute.cli.beside import link_warning
-from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, TimeLimitOption, read_time_limit
-from veilroute.cli.fleet_plan import plan_for_fleet, read_request
-from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
+from veilroute.cli.console import (
+    BAD_INPUT,
+    DONE,
+    INTERRUPTED,
+    NOTHING_ANONYMIZED,
+    JsonOption,
+    TimeLimit,
+    TimeLimitOption,
+    read_time_limit,
+)
+from veilroute.cli.fleet_plan import FleetPlan, plan_for_fleet, read_request
+from veilroute.cli.instances import FilesArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.cli.ledger import SinceOption, enter_playbook, shortfall_lines
 from veilroute.cluster import hush_dask
 from veilroute.diagnosis import MAX_OBSTACLES, Obstacle, coverable_positions, find_obstacles
@@ -42,9 +52,9 @@ _MOST_ROWS = 200
 
 @takes_instance_options
 def run_plan(
-    instance: FileArgument,
+    instances: FilesArgument,
     options: InstanceOptions,
-    planner: str | None = Option(None, help="optimal, pbp, m-pbp, cbp, rbp, reuse or fleet. [optimal]"),
+    planner: str | None = Option(None, help="optimal, pbp, m-pbp, cbp, rbp, constructive, reuse or fleet. [optimal]"),
     partitioner: str | None = Option(None, help="exact, local-search, merge-bb, df-bb or naive; for pbp and m-pbp."),
     merge_order: str | None = Option(None, help="cost-asc or random; for merge-bb."),
     heuristic: str | None = Option(None, help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive."),
@@ -83,6 +93,9 @@ def run_plan(
         None, metavar="ADDRESS", help="Have the Dask cluster with this scheduler make the sweeps of the map."
     ),
     out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="Write the playbook here."),
+    out_dir: Path | None = Option(
+        None, metavar="DIR", help="Plan all files, one after the other, and write DIR/NAME.json for each NAME.*."
+    ),
     embed: bool = Option(True, help="Keep the whole map in the playbook, or only its hash."),
     json: JsonOption = False,
 ) -> int:
@@ -90,70 +103,33 @@ def run_plan(
 
     Options override what the instance file says. The secret is not needed here; see `veilroute route`.
     """
+    asked = _Asked(
+        options, planner, partitioner, merge_order, heuristic, engine, tuple(option or ()), reuse, ledger, since, enter,
+        objective, purpose, orders_per_day, customers, contingencies, read_time_limit(time_limit), workers, dask,
+    )  # fmt: skip
+    if out_dir is not None or len(instances) > 1:
+        return _plan_all(instances, asked, out, out_dir, embed=embed, as_json=json)
     if out is not None:
         console.check_out(out)
-    if workers is not None and dask is not None:
-        raise InvalidInputError("--workers", "--workers or --dask, not both")
-    limit = read_time_limit(time_limit)
-    extra: dict[str, Any] = {"partitioner": partitioner, "merge_order": merge_order, "heuristic": heuristic}
-    extra |= {"engine": engine, "option": option or None}
-    extra = {name: value for name, value in extra.items() if value is not None}
-    earlier: Playbook | None = None
-    if reuse is not None:
-        if planner not in (None, "reuse"):
-            raise InvalidInputError("--planner", "reuse, or none named, with --reuse", planner)
-        if extra:
-            given = "--" + next(iter(extra)).replace("_", "-")
-            raise InvalidInputError(given, "none with --reuse, which keeps the classes of the earlier playbook")
-        planner, earlier = "reuse", read_playbook(reuse)
-        extra["partition"] = earlier
-    elif planner == "reuse":
-        raise InvalidInputError("--reuse", "the playbook of an earlier trip, for the planner reuse")
-    methods = {"planner": planner, "reuse": reuse, **{name.replace("_", "-"): value for name, value in extra.items()}}
-    fleet = read_request(purpose, orders_per_day, customers, methods)
-    record = _open_ledger(ledger, since, enter=enter, has_out=out is not None, is_reuse=reuse is not None)
-    if objective is not None:
-        check_name("--objective", objective, OBJECTIVES)
-    for name, value in map(read_option, extra.pop("option", ())):
-        if name in extra:
-            raise InvalidInputError("--option", f"{name} only once", value)
-        extra[name] = value
-    loaded = load_instance(instance, options, earlier)
-    problem = loaded.problem if objective is None else replace(loaded.problem, objective=objective)
-    if record is not None:
-        problem = replace(problem, past=record.past(problem, loaded.privacy, since=since))
-    figure = "MAC" if problem.objective == "mac" else "mean extra cost"
-    with (
-        console.live_progress(figure=figure, limit=limit) as report,
-        console.polite_interrupt() as stop,
-        _at_work(workers if dask is None else dask),
-    ):
-        extra |= {"seed": options.seed, "time_limit_s": limit.seconds, "progress": report, "should_stop": stop}
-        chosen = "optimal" if planner is None else planner
-        tours = None if fleet is None else plan_for_fleet(fleet, problem, loaded.privacy, timed_solve, **extra)
-        if tours is None:
-            playbook, runtime_s = timed_solve(problem, loaded.privacy, planner=chosen, **extra)
-        else:
-            playbook, runtime_s = tours.playbook, tours.runtime_s
-        if contingencies is not None:
-            playbook = _with_contingencies(playbook, contingencies, Watch(report, should_stop=stop))
+    made = _make_plan(instances[0], asked, has_out=out is not None)
+    playbook, record = made.playbook, made.record
     if out is not None:
         if record is None and (line := link_warning(playbook, out.parent)):
             console.remark(line)
         playbook.write(out, embed_domain=embed)
     shortfalls = () if record is None else record.explain(playbook)
     if json:
-        figures = {} if tours is None else {"fleet": tours.summary()}
-        console.emit_json({**plan_summary(playbook, runtime_s, shortfalls), **figures})
+        figures = {} if made.tours is None else {"fleet": made.tours.summary()}
+        console.emit_json({**plan_summary(playbook, made.runtime_s, shortfalls), **figures})
     else:
-        print_plan(playbook, runtime_s, out, shortfalls)
-        if tours is not None and (told := tours.text()):
+        print_plan(playbook, made.runtime_s, out, shortfalls)
+        if made.tours is not None and (told := made.tours.text()):
             console.emit(told + "\n")
-    if stop():
+    if made.is_stopped:
         console.remark("interrupted; this is the best playbook so far")
         return INTERRUPTED
     if playbook.status == "feasible":
-        limit.tell_if_reached(runtime_s)
+        asked.limit.tell_if_reached(made.runtime_s)
     if playbook.claims.num_anonymized:
         if record is not None and enter:
             return enter_playbook(record, playbook, is_quiet=json)
@@ -163,6 +139,142 @@ def run_plan(
     if (least := least_possible_risk(playbook)) is not None:
         console.remark(f"--risk: no plan reaches {playbook.privacy.beta:g}; the least that is possible here is {least}")
     return NOTHING_ANONYMIZED
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the command line asks for besides files."""
+
+    options: InstanceOptions
+    planner: str | None
+    partitioner: str | None
+    merge_order: str | None
+    heuristic: str | None
+    engine: str | None
+    option: tuple[str, ...]
+    reuse: Path | None
+    ledger: Path | None
+    since: str | None
+    enter: bool
+    objective: str | None
+    purpose: str | None
+    orders_per_day: float | None
+    customers: Path | None
+    contingencies: str | None
+    limit: TimeLimit
+    workers: int | None
+    dask: str | None
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A plan, and what is to be told of how it came about."""
+
+    playbook: Playbook
+    runtime_s: float
+    record: Ledger | None
+    tours: FleetPlan | None
+    is_stopped: bool
+
+
+def _make_plan(instance: Path, asked: _Asked, *, has_out: bool) -> _Made:
+    """Read the file, apply the options, and plan."""
+    options, planner = asked.options, asked.planner
+    if asked.workers is not None and asked.dask is not None:
+        raise InvalidInputError("--workers", "--workers or --dask, not both")
+    extra: dict[str, Any] = {
+        "partitioner": asked.partitioner, "merge_order": asked.merge_order, "heuristic": asked.heuristic,
+        "engine": asked.engine, "option": asked.option or None,
+    }  # fmt: skip
+    extra = {name: value for name, value in extra.items() if value is not None}
+    earlier: Playbook | None = None
+    if asked.reuse is not None:
+        if planner not in (None, "reuse"):
+            raise InvalidInputError("--planner", "reuse, or none named, with --reuse", planner)
+        if extra:
+            given = "--" + next(iter(extra)).replace("_", "-")
+            raise InvalidInputError(given, "none with --reuse, which keeps the classes of the earlier playbook")
+        planner, earlier = "reuse", read_playbook(asked.reuse)
+        extra["partition"] = earlier
+    elif planner == "reuse":
+        raise InvalidInputError("--reuse", "the playbook of an earlier trip, for the planner reuse")
+    methods = {"planner": planner, "reuse": asked.reuse}
+    methods |= {name.replace("_", "-"): value for name, value in extra.items()}
+    fleet = read_request(asked.purpose, asked.orders_per_day, asked.customers, methods)
+    record = _open_ledger(
+        asked.ledger, asked.since, enter=asked.enter, has_out=has_out, is_reuse=asked.reuse is not None
+    )
+    if asked.objective is not None:
+        check_name("--objective", asked.objective, OBJECTIVES)
+    for name, value in map(read_option, extra.pop("option", ())):
+        if name in extra:
+            raise InvalidInputError("--option", f"{name} only once", value)
+        extra[name] = value
+    loaded = load_instance(instance, options, earlier)
+    problem = loaded.problem if asked.objective is None else replace(loaded.problem, objective=asked.objective)
+    if record is not None:
+        problem = replace(problem, past=record.past(problem, loaded.privacy, since=asked.since))
+    figure = "MAC" if problem.objective == "mac" else "mean extra cost"
+    with (
+        console.live_progress(figure=figure, limit=asked.limit) as report,
+        console.polite_interrupt() as stop,
+        _at_work(asked.workers if asked.dask is None else asked.dask),
+    ):
+        extra |= {"seed": options.seed, "time_limit_s": asked.limit.seconds, "progress": report, "should_stop": stop}
+        chosen = "optimal" if planner is None else planner
+        tours = None if fleet is None else plan_for_fleet(fleet, problem, loaded.privacy, timed_solve, **extra)
+        if tours is None:
+            playbook, runtime_s = timed_solve(problem, loaded.privacy, planner=chosen, **extra)
+        else:
+            playbook, runtime_s = tours.playbook, tours.runtime_s
+        if asked.contingencies is not None:
+            playbook = _with_contingencies(playbook, asked.contingencies, Watch(report, should_stop=stop))
+        return _Made(playbook, runtime_s, record, tours, stop())
+
+
+def _plan_all(
+    instances: Sequence[Path], asked: _Asked, out: Path | None, out_dir: Path | None, *, embed: bool, as_json: bool
+) -> int:
+    """Plan several files in one process, which loads and compiles once; a line for each, or an object.
+
+    A file that cannot be planned is told of, and the others go on. The exit code is that of the first that has one.
+    """
+    if out is not None or out_dir is None:
+        raise InvalidInputError("--out-dir", "a folder for the playbooks of several files, in place of -o")
+    if asked.ledger is not None:
+        raise InvalidInputError("--ledger", "one file at a time: each playbook is entered before the next is planned")
+    targets = [out_dir / f"{path.stem}.json" for path in instances]
+    if twice := next((path for path, times in Counter(targets).items() if times > 1), None):
+        raise InvalidInputError("--out-dir", "files with different names: playbooks are named after them", twice.name)
+    if same := next((target for target in targets if target.resolve() in {path.resolve() for path in instances}), None):
+        raise InvalidInputError(
+            "--out-dir", "another folder: a playbook would take the place of its instance", str(same)
+        )
+    out_dir.mkdir(parents=True, exist_ok=True)
+    codes = []
+    for path, target in zip(instances, targets, strict=True):
+        try:
+            made = _make_plan(path, asked, has_out=True)
+        except VeilrouteError as error:
+            if len(instances) == 1:
+                raise
+            console.remark(f"{path}: {error}")
+            codes.append(BAD_INPUT)
+            continue
+        made.playbook.write(target, embed_domain=embed)
+        codes.append(DONE if made.playbook.claims.num_anonymized else NOTHING_ANONYMIZED)
+        if as_json:
+            names = {"instance": str(path), "playbook": str(target)}
+            console.emit_json({**names, **plan_summary(made.playbook, made.runtime_s)})
+        else:
+            claims, mac = made.playbook.claims, made.playbook.mac
+            cost = "" if mac is None else f", MAC {mac:.6g}"
+            told = f"{claims.num_anonymized} of {claims.num_coverable} hidden{cost} ({made.playbook.status})"
+            console.emit(f"{target}: {told}, {made.runtime_s:.3g} s\n")
+        if made.is_stopped:
+            console.remark(f"interrupted; {len(codes)} of {len(instances)} files are planned")
+            return INTERRUPTED
+    return next((code for code in codes if code != DONE), DONE)
 
 
 @contextmanager
@@ -220,8 +332,11 @@ def least_possible_risk(playbook: Playbook) -> str | None:
 
 
 def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Playbook, float]:
-    """Solve and measure, imports excluded; says so when kernels must be compiled first."""
-    from veilroute.kernels.jit import remember_types
+    """Solve and measure, without imports and without the time in which kernels are loaded or compiled.
+
+    Says so when kernels must be compiled first.
+    """
+    from veilroute.kernels.jit import ready_seconds, remember_types
     from veilroute.partition import PARTITIONERS
     from veilroute.planners import PLANNERS
 
@@ -230,10 +345,10 @@ def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Pla
     with suppress(VeilrouteError):
         PLANNERS.find(options.get("planner", "optimal"))
         _ = PARTITIONERS.find(options.get("partitioner", "exact")).function
-    began = time.perf_counter()
+    began, ready_before_s = time.perf_counter(), ready_seconds()
     with console.compile_notice():
         playbook = solve(problem, privacy, **options)
-    return playbook, time.perf_counter() - began
+    return playbook, max(0.0, time.perf_counter() - began - (ready_seconds() - ready_before_s))
 
 
 def plan_summary(playbook: Playbook, runtime_s: float, shortfalls: Sequence[Shortfall] = ()) -> dict[str, Any]:

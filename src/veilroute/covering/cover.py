@@ -70,13 +70,13 @@ def cover(
     # Here and not at the top, because compiling kernels would make `import veilroute` slow.
     from veilroute.covering.engines import build_engine
     from veilroute.covering.task import prepare_task
-    from veilroute.kernels.jit import compile_seconds
+    from veilroute.kernels.jit import ready_seconds
 
     if not isinstance(problem, Problem):
         raise InvalidInputError("problem", "a Problem", type(problem).__name__)
     last = len(problem.trips) - 1
     trip = check_whole("trip", plain_number(trip), f"an index from 0 to {last}", least=0, most=last)
-    watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
+    watch = Watch(progress, check_time_limit(time_limit_s), should_stop, ready_seconds)
     alone = Problem(problem.domain, [problem.trips[trip]], problem.candidates, problem.visibility)
     task = prepare_task(alone, _find_members(problem, members))
     if memory_bytes is not None:

@@ -11,6 +11,7 @@ import inspect
 import marshal
 import pickle
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -43,6 +44,7 @@ runtime: Any = None
 if _IS_TRIED:
     with suppress(ImportError, AttributeError):
         import_module("numba.np.arrayobj")  # the runtime imports it when it starts, and imports are not work
+        import_module("numpy.ma")  # numba asks of each array whether it is one of these
         runtime = import_module("numba.core.runtime.nrt").rtsys
 _MAKES_ARRAYS = {"empty", "zeros", "full", "sort"}
 _HERE = Path(__file__).resolve().parent
@@ -77,7 +79,7 @@ def _decorate(function: Function, **options: object) -> Any:
     if _IS_TRIED:
         options["_nrt"] = not _MAKES_ARRAYS.isdisjoint(function.__code__.co_names)
     lean = {} if _LeanCompiler is None else {"pipeline_class": _LeanCompiler}
-    return decorate(nogil=True, no_cfunc_wrapper=True, error_model="numpy", **lean, **options)(function)
+    return _counting(decorate(nogil=True, no_cfunc_wrapper=True, error_model="numpy", **lean, **options)(function))
 
 
 def _define_lean_compiler() -> Any:
@@ -179,27 +181,45 @@ def compile_plain(function: Any) -> Any:
 
 
 class _Compilation(Listener):  # type: ignore[misc]
-    """How long numba has compiled in this process, and who is told when it begins."""
+    """How long kernels were made ready for in this process, and who is told when one must be compiled.
+
+    To be made ready is to be compiled, or to be loaded from the disk. Threads may wait for that side by side: the clock
+    runs from when the first begins to when the last has what it needs.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self.listeners: list[Callable[[], None]] = []
-        self._depth = 0
+        self._guard = threading.Lock()
+        self._depth = self._num_compiling = 0
         self._began_s = 0.0
 
     def on_start(self, _event: object) -> None:
         """A kernel is about to be compiled, perhaps for one that is being compiled."""
-        if self._depth == 0:
-            self._began_s = time.monotonic()
+        self.begin()
+        self._num_compiling += 1
+        if self._num_compiling == 1:
             for listener in self.listeners:
                 listener()
-        self._depth += 1
 
     def on_end(self, _event: object) -> None:
         """A kernel was compiled, or could not be."""
-        self._depth -= 1
-        if self._depth == 0:
-            self.seconds += time.monotonic() - self._began_s
+        self._num_compiling -= 1
+        self.end()
+
+    def begin(self) -> None:
+        """Somebody waits for a kernel from now on."""
+        with self._guard:
+            if self._depth == 0:
+                self._began_s = time.monotonic()
+            self._depth += 1
+
+    def end(self) -> None:
+        """That one waits no longer."""
+        with self._guard:
+            self._depth -= 1
+            if self._depth == 0:
+                self.seconds += time.monotonic() - self._began_s
 
 
 _compilation = _Compilation()
@@ -207,8 +227,24 @@ if register is not None:
     register("numba:compile", _compilation)
 
 
-def compile_seconds() -> float:
-    """How many seconds kernels have been compiled for in this process, which are no part of anybody's time limit."""
+def _counting(kernel: Any) -> Any:
+    """The kernel, with the time counted in which numba makes it ready for a signature that it does not have yet."""
+    make_ready = getattr(kernel, "_compile_for_args", None)
+    if make_ready is not None:
+
+        def counted(*given: Any, **named: Any) -> Any:
+            _compilation.begin()
+            try:
+                return make_ready(*given, **named)
+            finally:
+                _compilation.end()
+
+        kernel._compile_for_args = counted
+    return kernel
+
+
+def ready_seconds() -> float:
+    """How many seconds kernels have been compiled or loaded for in this process: no part of anybody's time limit."""
     return _compilation.seconds
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from veilroute.partition import OPTIONS as PARTITIONER_OPTIONS
 from veilroute.partition import PARTITIONERS
 from veilroute.planners.cbp import plan_cbp
+from veilroute.planners.constructive import plan_constructive
 from veilroute.planners.optimal import plan_optimal
 from veilroute.planners.pbp import plan_m_pbp, plan_pbp
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting, plan_shared
@@ -40,6 +41,7 @@ PLANNERS: Registry[Entry] = Registry(
         "m-pbp": Entry(plan_m_pbp, options=("partitioner", *PARTITIONER_OPTIONS)),
         "cbp": Entry(plan_cbp),
         "rbp": Entry(plan_rbp),
+        "constructive": Entry(plan_constructive),
         "reuse": Entry(plan_reuse, options=("partition",)),
         "fleet": Entry("veilroute.planners.fleet:plan_fleet", options=("orders_per_day", "customers", "partition")),
     },

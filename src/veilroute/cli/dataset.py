@@ -1,0 +1,111 @@
+"""`veilroute bench instances export` and `veilroute bench verify`: a data set, and who comes near its optima."""
+
+from pathlib import Path
+
+from typer import Argument, Option
+
+from veilroute.bench import suites
+from veilroute.bench.dataset import SIZES, SUBMISSIONS, export_dataset, verify_dataset
+from veilroute.bench.table import counted, listed
+from veilroute.cli import console
+from veilroute.cli.bench import read_sizes
+from veilroute.cli.console import DONE, INTERRUPTED, VIOLATED, JsonOption, TimeLimitOption, read_time_limit
+from veilroute.errors import InvalidInputError
+
+_SIZES_TEXT = ",".join(map(str, SIZES))
+_MOST_REASONS = 20
+
+
+def run_export(
+    directory: Path = Argument(metavar="DIR", help="Where to; an export that was stopped goes on here."),
+    candidates: list[str] | None = Option(
+        None, metavar="N", help=f"How many candidates, 8 or 8,50; may be repeated. [{_SIZES_TEXT}]"
+    ),
+    map_names: list[str] | None = Option(
+        None, "--map", metavar="NAME", help="Only this map; may be repeated. [all six]"
+    ),
+    pairs: int = Option(5, metavar="N", help="Pairs of start and goal on each map."),
+    maps: Path | None = Option(None, metavar="DIR", help="Where the paper's maps are. [the cache of 'veilroute maps']"),
+    time_limit: TimeLimitOption = None,
+    json: JsonOption = False,
+) -> int:
+    """Write the paper's instances and larger ones as files, with proved optima, certificates and checksums.
+
+    Without the paper's maps the instances are on generated ones, and the files say so.
+    """
+    limit = read_time_limit(time_limit, "an instance")
+    sizes = read_sizes(candidates or ()) or SIZES
+    terrain = suites.find_terrain(num_pairs=pairs, map_names=tuple(map_names or ()), directory=maps)
+    with (
+        console.live_progress(limit=limit) as report,
+        console.polite_interrupt("stopping after this instance") as stop,
+        console.compile_notice(),
+    ):
+        made = export_dataset(
+            directory, terrain, sizes=sizes, time_limit_s=limit.seconds, progress=report, should_stop=stop
+        )
+    num_proved = sum(entry.status == "optimal" for entry in made.entries)
+    if json:
+        summary = {"directory": str(directory), "num_instances": len(made.entries), "num_wanted": made.num_wanted}
+        console.emit_json(
+            {**summary, "num_proved": num_proved, "is_generated": terrain.is_generated, "notes": made.notes}
+        )
+    else:
+        console.emit(f"{counted(len(made.entries), 'instance')} in {directory}, {num_proved} with a proved optimum.\n")
+        console.emit("".join(f"Note: {note}.\n" for note in made.notes))
+    if len(made.entries) < made.num_wanted:
+        done = f"{len(made.entries)} of {made.num_wanted} instances"
+        console.remark(f"interrupted; {done} are there, and the same command goes on")
+        return INTERRUPTED
+    return DONE
+
+
+def run_verify(
+    directory: Path = Argument(metavar="DIR", help="A data set from `veilroute bench instances export`."),
+    folders: list[Path] | None = Argument(
+        None, metavar="FOLDER", help=f"Submissions, each a folder of NAME.json. [those in DIR/{SUBMISSIONS}]"
+    ),
+    optima: bool = Option(False, "--optima", help="Audit the optima of the data set as well, as one more submission."),
+    json: JsonOption = False,
+) -> int:
+    """Check a data set, have the auditor judge playbooks that were handed in, and rank these.
+
+    Without any playbooks, the optima of the data set are judged. The exit code is 1 when a playbook is refused.
+    """
+    given = list(folders or ())
+    if stranger := next((folder for folder in given if not folder.is_dir()), None):
+        raise InvalidInputError("FOLDER", "a folder with playbooks", str(stranger))
+    if not given and (directory / SUBMISSIONS).is_dir():
+        given = sorted(folder for folder in (directory / SUBMISSIONS).iterdir() if folder.is_dir())
+    with (
+        console.live_progress("getting ready") as report,
+        console.polite_interrupt("stopping after this playbook") as stop,
+        console.compile_notice(),
+    ):
+        ranking = verify_dataset(directory, given, with_optima=optima or not given, progress=report, should_stop=stop)
+    refused, better = ranking.refused, ranking.contradictions
+    if json:
+        console.emit_json(
+            {
+                "num_instances": len(ranking.entries),
+                "is_generated": ranking.is_generated,
+                "is_complete": ranking.is_complete,
+                "ranking": [one.to_dict() for one in ranking.standings],
+                "judgements": [each.to_dict() for one in ranking.standings for each in one.judgements],
+            }
+        )
+    else:
+        console.emit(
+            f"The data set is what it was: {counted(len(ranking.entries), 'instance')}, all checksums hold.\n\n"
+        )
+        console.emit(ranking.to_table().to_text())
+        for each in refused[:_MOST_REASONS]:
+            console.emit(f"Refused: {each.submission}/{each.entry.name}: {each.reason}\n")
+        if len(refused) > _MOST_REASONS:
+            console.emit(f"And {len(refused) - _MOST_REASONS} more; --json has them all.\n")
+    if better:
+        names = listed(f"{each.submission}/{each.entry.name}" for each in better[:3])
+        console.remark(f"better than a proved optimum, so that one of the two is wrong: {names}")
+    if not ranking.is_complete:
+        return INTERRUPTED
+    return VIOLATED if refused or better else DONE

@@ -1,0 +1,69 @@
+"""`veilroute bench instances export` and `veilroute bench verify` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import Command, assert_refused
+
+SMALL = ("--map", "rooms-2", "--pairs", "1", "--candidates", "8")
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VEILROUTE_CACHE", str(tmp_path / "cache"))
+
+
+def test_a_data_set_is_exported_verified_and_ranked(command: Command) -> None:
+    done = command("bench", "instances", "export", "set", *SMALL)
+    assert done.code == 0, done.err
+    assert "2 instances in set, 2 with a proved optimum." in done.out
+    assert "generated maps" in done.out
+    done = command("bench", "verify", "set")
+    assert done.code == 0, done.err
+    assert "all checksums hold" in done.out
+    assert "2 of 2" in done.out
+    # Plan with another method, hand in what `plan --json` prints, and hand in something broken.
+    mine, broken = Path("set/submissions/mine"), Path("set/submissions/broken")
+    for folder in (mine, broken):
+        folder.mkdir(parents=True)
+    for path in sorted(Path("set/instances").glob("*.json")):
+        (mine / path.name).write_text(command("plan", path, "--json").out, encoding="ascii")
+        (broken / path.name).write_text(json.dumps({"classes": [{}]}), encoding="ascii")
+    done = command("bench", "verify", "set")
+    assert done.code == 1
+    assert done.out.index("mine") < done.out.index("broken")
+    assert "Refused: broken/rooms-2-1-8-partition: classes[0]: expected an object with members and route" in done.out
+    printed = json.loads(command("bench", "verify", "set", mine, "--optima", "--json").out)
+    assert [one["submission"] for one in printed["ranking"]] == ["mine", "optima"]
+    assert {one["num_optimal"] for one in printed["ranking"]} == {2}
+    assert printed["is_generated"] is True
+
+
+def test_the_papers_instances_have_the_papers_optima(command: Command, shared: Path) -> None:
+    asked = ("--maps", shared / "maps", "--map", "den101d", "--pairs", "1", "--candidates", "8,12", "--json")
+    done = command("bench", "instances", "export", "set", *asked)
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["is_generated"] is False
+    entries = json.loads(Path("set/dataset.json").read_bytes())["entries"]
+    rows = [json.loads(line) for line in (shared / "instances" / "paper.jsonl").read_text().splitlines()]
+    for entry in (entry for entry in entries if entry["mechanism"] == "partition"):
+        (row,) = (
+            row for row in rows
+            if (row["map"], row["seed"], row["num_candidates"]) == ("dao/den101d.map", 1, entry["num_candidates"])
+        )  # fmt: skip
+        known = next(o["mac"] for o in row["optimum"] if (o["k"], o["ell"], o["radius"], o["m"]) == (2, 1, 0, None))
+        assert entry["mac"] == pytest.approx(known, abs=1e-8)
+
+
+def test_suites_are_what_they_were_beside_the_new_words(command: Command) -> None:
+    done = command("bench", "table1", "--map", "rooms-2", "--pairs", "1", "--candidates", "8", "--method", "optimal")
+    assert done.code == 0, done.err
+    assert_refused(command("bench", "instances"), "SUITE")
+    assert_refused(command("bench", "verify", "nothing"), "nothing", "SHA256SUMS")
+    assert_refused(command("bench", "verify", ".", "nowhere"), "FOLDER")
+    assert_refused(command("bench", "instances", "export", "set", "--candidates", "1"), "--candidates")
