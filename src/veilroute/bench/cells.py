@@ -13,6 +13,9 @@ from veilroute.registry import Plain, Registry
 FORMAT = "veilroute-record/1"
 #: Of a cell that came to an end; any other status is an error and counts nowhere but in the list of errors.
 STATUSES = ("optimal", "feasible", "infeasible")
+#: How m is read: as one number for the whole problem, which is ours; as the authors' program does, by the base cost of
+#: the secret, which is unsafe; and that with Rbp's sum that is never set back (:mod:`veilroute.bench.authors`).
+TEXT, AUTHORS, CARRIED = READINGS = ("text", "authors", "carried")
 Place = tuple[int, int]
 InstanceKey = tuple[object, ...]
 
@@ -90,6 +93,7 @@ class Cell:
     is_watched: bool = False  #: Plan under a prior of 1, 1/2, 1/3, ... and let observers guess.
     risk: float | None = None  #: What to bound in place of counting to k.
     mechanism: str = "partition"
+    reading: str = TEXT  #: One of :data:`READINGS`.
 
     @property
     def num_candidates(self) -> int:
@@ -103,10 +107,10 @@ class Cell:
         return (at.map_name, self.map_sha256, at.seed, at.start, at.goal, at.candidates)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for a record; what only plug-ins or watched cells have is there only where there is some."""
+        """Plain data for a record; what few cells have is there only where it is not as usual."""
         data = asdict(self)
         extra = data["method"].pop("extra")
-        usual = {"is_watched": False, "risk": None, "mechanism": "partition"}
+        usual = {"is_watched": False, "risk": None, "mechanism": "partition", "reading": TEXT}
         data = {name: value for name, value in data.items() if name not in usual or value != usual[name]}
         data["method"] |= {"extra": dict(extra)} if extra else {}
         return data

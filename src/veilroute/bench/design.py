@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
-from veilroute.bench.cells import Cell, InstanceKey, Method, Outcome, Record
+from veilroute.bench.cells import TEXT, Cell, InstanceKey, Method, Outcome, Record
 from veilroute.bench.paper import NUM_INSTANCES, OPTIMAL, method_label
 from veilroute.bench.table import Row, Table, counted, format_apr, format_seconds, listed
 from veilroute.domain.graph import Domain
@@ -163,12 +163,13 @@ class Variation:
     is_watched: bool = False
     risks: tuple[float | None, ...] = (None,)  #: ``None`` for counting to k.
     mechanisms: tuple[str, ...] = ("partition",)
+    readings: tuple[str, ...] = (TEXT,)
     instances: Literal["all", "first of each map", "first"] = "all"
 
     @property
     def is_for_all(self) -> bool:
-        """Whether plug-ins take part: not where playbooks are drawn or a risk is bounded."""
-        return not self.keep_playbook and self.risks == (None,)
+        """Whether plug-ins take part: not where playbooks are drawn, a risk is bounded, or m is read as by others."""
+        return not self.keep_playbook and self.risks == (None,) and self.readings == (TEXT,)
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell has these settings, whatever its map, time limit and seed; a plug-in may be the method."""
@@ -182,6 +183,7 @@ class Variation:
             and cell.is_watched == self.is_watched
             and cell.risk in self.risks
             and cell.mechanism in self.mechanisms
+            and cell.reading in self.readings
             and (cell.method in self.methods or cell.method.is_plugin)
         )
 
@@ -256,6 +258,7 @@ class Suite:
                 cell.m_ratio,
                 cell.risk,
                 cell.mechanism,
+                cell.reading,
             )
             num_repeated += best.setdefault(place, record).cell.key != cell.key
         return Selection(tuple(sorted(best.values(), key=order_of)), num_repeated)
@@ -272,4 +275,5 @@ def order_of(record: Record) -> tuple[Any, ...]:
     at = cell.instance
     ratio = float("inf") if cell.m_ratio is None else cell.m_ratio
     place = (at.map_name, cell.map_sha256, at.seed, at.start, at.goal, cell.num_candidates)
-    return (*place, cell.k, cell.ell, cell.radius, ratio, cell.risk or 0.0, cell.mechanism, cell.method.name, cell.key)
+    setting = (cell.k, cell.ell, cell.radius, ratio, cell.risk or 0.0, cell.mechanism, cell.reading)
+    return (*place, *setting, cell.method.name, cell.key)

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from veilroute.adversary import ADVERSARIES, watch_playbook
 from veilroute.auditing import audit_playbook
-from veilroute.bench.cells import Cell, Method, Outcome, Record
+from veilroute.bench.authors import read_as_authors
+from veilroute.bench.cells import CARRIED, TEXT, Cell, Method, Outcome, Record
 from veilroute.bench.executors import TimeEstimate, Workforce, peak_memory_mb, provenance
 from veilroute.bench.results import RecordStore
 from veilroute.covering.cover import cover
@@ -22,7 +23,7 @@ from veilroute.domain import Domain, WithinDistance, draw_candidates, generate_r
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem, Trip
-from veilroute.progress import Incumbent, Progress
+from veilroute.progress import Incumbent, Progress, Watch
 from veilroute.solver import solve
 
 SPREAD = "all-pairs"  #: the reading of spread in all experiments, as the paper's partitioners have it
@@ -89,6 +90,8 @@ def _run(job: Job) -> Outcome:
     _warm_up(cell.method, cell.radius, cell.m_ratio is not None)
     instance = cell.instance
     problem = Problem(domain, [Trip(instance.start, instance.goal)], instance.candidates, WithinDistance(cell.radius))
+    if cell.reading != TEXT:
+        return _read_as_authors(cell, problem)
     m = bounded_m(problem, cell.m_ratio)
     privacy = Privacy(cell.k, cell.ell, m, SPREAD, risk=cell.risk, mechanism=cell.mechanism)
     if cell.is_watched:
@@ -120,6 +123,17 @@ def _run(job: Job) -> Outcome:
         playbook=playbook.to_dict(embed_domain=False) if cell.keep_playbook else None,
         guesses=tuple(_guesses(playbook)) if cell.is_watched else (),
     )
+
+
+def _read_as_authors(cell: Cell, problem: Problem) -> Outcome:
+    if cell.m_ratio is None:
+        raise InvalidInputError("reading", "a finite m for the authors' reading")
+    began = time.perf_counter()
+    outcome = read_as_authors(
+        problem, Privacy(cell.k, cell.ell, None, SPREAD), cell.method, cell.m_ratio,
+        is_carried=cell.reading == CARRIED, seed=cell.seed, watch=Watch(time_limit_s=cell.time_limit_s),
+    )  # fmt: skip
+    return replace(outcome, runtime_s=time.perf_counter() - began, peak_memory_mb=peak_memory_mb())
 
 
 def _guesses(playbook: Playbook) -> Iterator[tuple[str, float, float]]:

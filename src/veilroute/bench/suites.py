@@ -13,10 +13,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from veilroute.bench.cells import Cell, Instance, Method
+from veilroute.bench.cells import AUTHORS, TEXT, Cell, Instance, Method
 from veilroute.bench.design import Suite, Variation
 from veilroute.bench.examples import EXAMPLES_SUITE
-from veilroute.bench.impact import KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
+from veilroute.bench.impact import AUTHORS_SUITE, KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.bench.observing import ADVERSARIES_SUITE
 from veilroute.bench.paper import MAPS, SIZES
 from veilroute.bench.partitioning import CONVERGENCE_SUITE, TABLE1_SUITE, TABLE2_SUITE
@@ -29,11 +29,11 @@ from veilroute.maps import MapStore, hash_text
 from veilroute.registry import read_option
 
 _SUITES = (
-    TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE, CONVERGENCE_SUITE, KLR_SUITE, EXAMPLES_SUITE,
-    ADVERSARIES_SUITE,
+    TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE, AUTHORS_SUITE, CONVERGENCE_SUITE, KLR_SUITE,
+    EXAMPLES_SUITE, ADVERSARIES_SUITE,
 )  # fmt: skip
 
-#: By name, in the order of a report; ``all`` stands for all of them.
+#: By name, in the order of a report; ``all`` stands for all of them but ``authors``, which ``--reading authors`` adds.
 SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}
 #: Suites that vary the number of candidates; the others have one.
 SIZED_SUITES = tuple(suite.name for suite in _SUITES if any(not variation.sizes for variation in suite.variations))
@@ -78,13 +78,20 @@ class Terrain:
     remark: str  #: Says in one line which maps these are.
 
 
-def suite_names(name: str) -> tuple[str, ...]:
-    """The suites that a name stands for: itself, or all of them for ``all``."""
-    if name == "all":
-        return tuple(SUITES)
-    if name not in SUITES:
+def suite_names(name: str, reading: str = TEXT) -> tuple[str, ...]:
+    """The suites that a name stands for: itself, or all of them for ``all``; ``authors`` also by the reading of m."""
+    if name not in (*SUITES, "all"):
         raise UnknownMethodError("SUITE", name, (*SUITES, "all"))
-    return (name,)
+    if reading not in (TEXT, AUTHORS):
+        raise UnknownMethodError("--reading", reading, (TEXT, AUTHORS))
+    wanted = [each for each in SUITES if name in (each, "all") and (each != "authors" or name == each)]
+    if reading == AUTHORS:
+        if not {"table4", "authors"} & set(wanted):
+            raise InvalidInputError(
+                "--reading", "a suite with a finite m for the reading authors: table4, or all", name
+            )
+        wanted = [each for each in SUITES if each in (*wanted, "authors")]
+    return tuple(wanted)
 
 
 def find_suite(name: str) -> Suite:
@@ -155,9 +162,9 @@ def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterato
     for instance in terrain.instances[: num_instances[variation.instances]]:
         settings = product(
             sizes, variation.methods, variation.ks, variation.ells, variation.radii, variation.m_ratios,
-            variation.risks, variation.mechanisms,
+            variation.risks, variation.mechanisms, variation.readings,
         )  # fmt: skip
-        for size, method, k, ell, radius, m_ratio, risk, mechanism in settings:
+        for size, method, k, ell, radius, m_ratio, risk, mechanism, reading in settings:
             # Numbers of one kind each, because 1 and 1.0 would be two keys.
             yield Cell(
                 instance=replace(instance, candidates=instance.candidates[:size]),
@@ -173,6 +180,7 @@ def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterato
                 is_watched=variation.is_watched,
                 risk=risk,
                 mechanism=mechanism,
+                reading=reading,
             )
 
 

@@ -43,6 +43,9 @@ def run_bench(
     method: list[str] | None = Option(
         None, metavar="NAME", help="Only this method, as pbp/merge-bb/cost-asc/tunnel; may be repeated. [all]"
     ),
+    reading: str = Option(
+        "text", metavar="text|authors", help="Also table4 with m as the paper's authors had it, which is unsafe."
+    ),
     time_limit: float | None = Option(None, metavar="SECONDS", help="For each cell. [quick 4, paper 300]"),
     workers: int | None = Option(None, metavar="N", help="Processes on this machine. [one for each core]"),
     dask: str | None = Option(None, metavar="ADDRESS", help="Run on the Dask cluster with this scheduler instead."),
@@ -59,7 +62,7 @@ def run_bench(
         raise UnknownMethodError("--preset", preset, tuple(suites.PRESETS))
     if workers is not None and dask is not None:
         raise InvalidInputError("--workers", "--workers or --dask, not both")
-    names, (num_pairs, limit_s) = suites.suite_names(suite), suites.PRESETS[preset]
+    names, (num_pairs, limit_s) = suites.suite_names(suite, reading), suites.PRESETS[preset]
     num_pairs = num_pairs if pairs is None else pairs
     limit_s = limit_s if time_limit is None else time_limit
     choice = suites.Choice(limit_s, sizes=_read_sizes(candidates or ()), methods=tuple(method or ()))
@@ -93,6 +96,7 @@ def run_bench(
         words = ["veilroute", "bench", suite, "--preset", preset]
         for option, values in (("--candidates", candidates), ("--map", map_names), ("--method", method)):
             words += [word for value in values or () for word in (option, value)]
+        words += ["--reading", reading] if reading != "text" else []
         words += ["--pairs", str(pairs)] if pairs is not None else []
         words += ["--time-limit", f"{time_limit:g}"] if time_limit is not None else []
         words += ["--maps", "DIR"] if maps is not None else []

@@ -50,7 +50,7 @@ def run_plan(
     heuristic: str | None = Option(None, help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive."),
     engine: str | None = Option(None, help="astar or fields, to find covering walks; for merge-bb, df-bb and naive."),
     option: list[str] | None = Option(
-        None, metavar="NAME=VALUE", help="An option of a planner or partitioner from a plug-in; repeatable."
+        None, metavar="NAME=VALUE", help="A further option of a planner or partitioner, also of a plug-in; repeatable."
     ),
     reuse: Path | None = Option(
         None, metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip."

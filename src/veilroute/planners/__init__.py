@@ -38,7 +38,7 @@ PLANNERS: Registry[Entry] = Registry(
         "optimal": Entry(plan_optimal),
         "pbp": Entry(plan_pbp, options=("partitioner", *PARTITIONER_OPTIONS)),
         "m-pbp": Entry(plan_m_pbp, options=("partitioner", *PARTITIONER_OPTIONS)),
-        "cbp": Entry(plan_cbp),
+        "cbp": Entry(plan_cbp, options=("centre",)),
         "rbp": Entry(plan_rbp),
         "reuse": Entry(plan_reuse, options=("partition",)),
         "fleet": Entry("veilroute.planners.fleet:plan_fleet", options=("orders_per_day", "customers", "partition")),
