@@ -6,11 +6,10 @@ from itertools import pairwise, product
 
 from veilroute.bench import paper
 from veilroute.bench.cells import AUTHORS, CARRIED, TEXT, Cell, Method
-from veilroute.bench.design import Selection, Suite, Variation, chart
+from veilroute.bench.design import Selection, Suite, chart, paper_variations
 from veilroute.bench.paper import method_label
 from veilroute.bench.table import Row, Table, Value, counted, format_number, format_seconds, listed
 
-_BOUNDED_VARIATION = Variation(paper.BOUNDED, ks=paper.BOUNDED_KS, m_ratios=paper.M_RATIOS)
 _ENDS = (paper.M_RATIOS[0], paper.M_RATIOS[-1])
 _M_HEADINGS = tuple(f"{ratio:g}" for ratio in paper.M_RATIOS)
 
@@ -296,7 +295,7 @@ TABLE3_SUITE = Suite(
     where="Table 3, section 6.2",
     shows="The runtime of the planners for bounded m, for m of 0.1 to 10 times the shortest path.",
     found="Rbp and Cbp are far faster than m-Pbp, and Cbp becomes faster as m grows.",
-    variations=(_BOUNDED_VARIATION,),
+    variations=paper_variations("table3"),
     takes=lambda cell: cell.m_ratio is not None and _is_bounded_or_limit(cell),
     tables=_tables_3,
     findings=_findings_3,
@@ -310,7 +309,7 @@ TABLE4_SUITE = Suite(
     shows="The MAC of the planners for bounded m by k and m, with 8 candidates and ell = 1.",
     found="The MAC of Rbp and Cbp grows without bound as m does, and Rbp does not depend on k. The MAC of m-Pbp "
     "converges to that of Pbp. For small m and k of 3 or 5 Cbp is cheaper than m-Pbp, for larger m dearer.",
-    variations=(_BOUNDED_VARIATION,),
+    variations=paper_variations("table4"),
     takes=_is_bounded_or_limit,
     tables=_tables_4,
     findings=_findings_4,
@@ -323,10 +322,7 @@ AUTHORS_SUITE = Suite(
     where="Figure 6, section 6.2, and the table of the supplement with its numbers",
     shows="The same table, whose m is the given multiple of the secret's base cost.",
     found="As above.",
-    variations=(
-        Variation((paper.RBP,), ks=paper.BOUNDED_KS, m_ratios=paper.M_RATIOS, readings=(AUTHORS, CARRIED)),
-        Variation((paper.CBP, paper.M_PBP), ks=paper.BOUNDED_KS, m_ratios=paper.M_RATIOS, readings=(AUTHORS,)),
-    ),
+    variations=paper_variations("authors"),
     tables=_tables_authors,
     findings=_findings_authors,
     pictures=lambda *_: [],
@@ -339,7 +335,7 @@ KLR_SUITE = Suite(
     shows="The MAC of Merge-BB with CostAsc and Tunnel by k, ell and radius. The figure has no numbers in the text.",
     found="Larger k and larger ell raise the MAC. The radius has no monotonic effect: a larger one shortens both the "
     "hidden routes and the routes that they are measured against.",
-    variations=(Variation(paper.KLR_METHODS, ks=paper.KLR_KS, ells=paper.KLR_ELLS, radii=paper.KLR_RADII),),
+    variations=paper_variations("klr"),
     tables=_tables_klr,
     findings=_findings_klr,
     pictures=chart(

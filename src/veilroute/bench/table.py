@@ -9,7 +9,7 @@ from dataclasses import dataclass
 Value = str | int | float | None
 Row = tuple[Value, ...]
 
-_NUMBER = re.compile(r"(n/a|-|[<≥]? ?\d.*|\d+ of \d+)$")
+_NUMBER = re.compile(r"(n/a|-|[<≥]? ?-?\d.*|\d+ of \d+)$")
 _NOTE_WIDTH = 100
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~$])")
 

@@ -98,9 +98,9 @@ def test_what_is_run_can_be_narrowed(terrain: Terrain) -> None:
 
 
 @pytest.mark.parametrize("sizes", [(1,), (17,), (0,)])
-def test_bad_sizes_are_refused(sizes: tuple[int, ...]) -> None:
+def test_bad_sizes_are_refused(sizes: tuple[int, ...], terrain: Terrain) -> None:
     with pytest.raises(InvalidInputError, match="--candidates.*2 to 16"):
-        Choice(time_limit_s=1, sizes=sizes)
+        build_cells(["table1"], terrain, Choice(time_limit_s=1, sizes=sizes))
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("inf"), float("nan"), True])
