@@ -139,6 +139,7 @@ class Cell:
         return hashlib.sha256(dump_canonical(self.to_dict())).hexdigest()[:16]
 
 
+_COUNTS = ("cpu_s", "num_expansions", "num_searches", "num_partitions")
 #: What of a cell is written down only where it is not as usual.
 _SELDOM = ("is_watched", "risk", "mechanism", "reading", "spread", "m", "draw")
 
@@ -158,6 +159,10 @@ class Outcome:
     runtime_s: float = 0.0  #: Of planning, without imports and compilation.
     improvements: tuple[tuple[float, int, float], ...] = ()  #: Better partitions: seconds, members anonymized, MAC.
     peak_memory_mb: float | None = None  #: The most that the worker has held so far.
+    cpu_s: float | None = None  #: The processor's time that planning took.
+    num_expansions: int | None = None  #: States that A* expanded; ``None`` where nothing is counted, here and below.
+    num_searches: int | None = None  #: Covering walks or costs that were looked for.
+    num_partitions: int | None = None  #: Partitions that were looked at.
     audit_holds: bool | None = None  #: ``None`` when the auditor was not asked.
     playbook: dict[str, Any] | None = None  #: Without its domain.
     error: str = ""  #: Why there is no playbook, in one line.
@@ -212,13 +217,15 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     instance["candidates"] = tuple(map(plain_label, instance["candidates"]))
     outcome["improvements"] = tuple(map(tuple, outcome["improvements"]))
     outcome["guesses"] = tuple((str(name), within, end) for name, within, end in outcome.get("guesses", ()))
+    for name in _COUNTS:  # records of earlier versions lack them
+        outcome.setdefault(name, None)
     method["extra"] = tuple(sorted(dict(method.pop("extra", {})).items()))
     if not all(isinstance(value, Plain) for _, value in method["extra"]):
         raise TypeError("extra: expected plain values")
     if outcome.keys() != {field.name for field in fields(Outcome)}:
         raise KeyError("outcome: expected all fields")
     numbers = [outcome[name] for name in ("num_coverable", "num_anonymized", "apr", "runtime_s")]
-    optional = [outcome[name] for name in ("m", "mac", "mac_lower_bound", "peak_memory_mb")]
+    optional = [outcome[name] for name in ("m", "mac", "mac_lower_bound", "peak_memory_mb", *_COUNTS)]
     numbers += [number for number in optional if number is not None]
     for seconds, num_anonymized, mac in outcome["improvements"]:
         numbers += [seconds, num_anonymized, mac]

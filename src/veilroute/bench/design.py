@@ -220,7 +220,7 @@ class Variation:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that was drawn, beside the file also as ``.svg``."""
+    """A figure that was drawn, beside the file also as vectors."""
 
     png: Path
     caption: str
@@ -229,6 +229,11 @@ class Picture:
     def svg(self) -> Path:
         """The same as vectors."""
         return self.png.with_suffix(".svg")
+
+    @property
+    def pdf(self) -> Path:
+        """The same for LaTeX."""
+        return self.png.with_suffix(".pdf")
 
 
 Drawer = Callable[[Selection, Path, Mapping[str, Domain]], list[Picture]]

@@ -108,6 +108,7 @@ def _draw(chosen: Selection, folder: Path, domains: Mapping[str, Domain]) -> lis
         pictures.append(Picture(folder / f"{name}.png", caption))
         draw_playbook(playbook, pictures[-1].png, dpi=110)
         draw_playbook(playbook, pictures[-1].svg)
+        draw_playbook(playbook, pictures[-1].pdf)
     return pictures
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from string import Template
 
 from veilroute.bench.cells import Cell, Record
-from veilroute.bench.design import Picture, Suite, order_of, paper_file
+from veilroute.bench.comparing import build_tables
+from veilroute.bench.design import Picture, Selection, Suite, order_of, paper_file
 from veilroute.bench.paper import MAPS, method_label
 from veilroute.bench.suites import SIZED_SUITES, SUITES, find_suite
 from veilroute.bench.table import Table, counted, escape_markdown, format_seconds, listed
@@ -144,11 +145,13 @@ def _duration(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class ReportFiles:
-    """Where a report is: its two forms, and every picture as ``.png`` and as ``.svg``."""
+    """Where a report is: its two forms, every picture as ``.png``, ``.svg`` and ``.pdf``, every table as ``.csv`` and
+    ``.tex``."""
 
     html: Path
     markdown: Path
     figures: tuple[Path, ...]
+    tables: tuple[Path, ...]
 
 
 def write_report(
@@ -162,15 +165,16 @@ def write_report(
     title: str = str(paper_file()["title"]),
     about: str = str(paper_file()["about"]),
 ) -> ReportFiles:
-    """Write ``report.html``, ``report.md`` and ``figures/`` into a folder, which is made when it is not there.
+    """Write ``report.html``, ``report.md``, ``figures/`` and ``tables/`` into a folder, made when it is not there.
 
     The same records give the same bytes, in whatever order they come. Those of other suites are left aside, and a run
     that is not complete is reported as far as it got. Examples are drawn on ``domains``, maps by name or by hash.
     ``notes`` are sentences about the run; ``command`` is what was typed, with a suite or ``all`` after ``bench``.
     Suites come by name or as they are; the page begins with a ``title`` and a paragraph ``about`` them.
     """
-    figures = out / "figures"
+    figures, folder = out / "figures", out / "tables"
     figures.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     page = Page(title)
     if about:
         page.add_text(about)
@@ -178,6 +182,7 @@ def write_report(
     page.add_command(command)
     page.add_bullets(list(how_it_was_made(suites, records, notes)))
     paths: list[Path] = []
+    kept: list[Path] = []
     for suite in (find_suite(each) if isinstance(each, str) else each for each in suites):
         page.add_heading(suite.heading, f"suite-{suite.name}")
         said = f"In the paper ({suite.where}): {suite.shows} It found: {suite.found}" if suite.where else suite.shows
@@ -194,13 +199,30 @@ def write_report(
             page.add_table(_only_drawn(table, drawn) if "picture" in table.columns else table)
         for picture in drawn:
             page.add_picture(picture)
-            paths += [picture.png, picture.svg]
+            paths += [picture.png, picture.svg, picture.pdf]
+        kept += _write_tables(folder, [*tables, *_details(suite, chosen, tables)])
         page.add_text("Made by:")
         page.add_command(suite_command(command, suite.name))
-    files = ReportFiles(out / "report.html", out / "report.md", tuple(paths))
+    files = ReportFiles(out / "report.html", out / "report.md", tuple(paths), tuple(kept))
     files.html.write_text(page.to_html(), encoding="utf-8", newline="\n")
     files.markdown.write_text(page.to_markdown(), encoding="utf-8", newline="\n")
     return files
+
+
+def _details(suite: Suite, chosen: Selection, tables: Sequence[Table]) -> list[Table]:
+    """Means with intervals, rows for each map and paired tests, for the files of a suite that does not show them."""
+    if not chosen.records:
+        return []
+    shown = {table.name for table in tables}
+    return [table for table in build_tables(chosen, name=suite.name) if table.name not in shown]
+
+
+def _write_tables(folder: Path, tables: Iterable[Table]) -> Iterator[Path]:
+    for table in tables:
+        for suffix, text in (("csv", table.to_csv()), ("tex", table.to_latex())):
+            path = folder / f"{table.name}.{suffix}"
+            path.write_text(text, encoding="utf-8", newline="\n")
+            yield path
 
 
 def suite_command(command: str, suite_name: str) -> str:

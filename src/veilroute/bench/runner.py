@@ -101,15 +101,18 @@ def _run(job: Job) -> Outcome:
     if cell.is_watched:
         problem = replace(problem, prior=[1 / rank for rank in range(1, cell.num_candidates + 1)])
     found: list[Incumbent] = []
+    counts: Mapping[str, int] = {}
 
     def collect(progress: Progress) -> None:
+        nonlocal counts
+        counts = progress.counts
         # Every report holds the best so far: the same object until a better one is found.
         if progress.incumbent is not None and progress.incumbent not in found[-1:]:
             found.append(progress.incumbent)
 
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     playbook = _solve(cell.method, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s, progress=collect)
-    runtime_s = time.perf_counter() - began
+    runtime_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
     claims = playbook.claims
     return Outcome(
         status=playbook.status,
@@ -123,6 +126,10 @@ def _run(job: Job) -> Outcome:
         runtime_s=runtime_s,
         improvements=tuple((float(best.elapsed_s), int(best.num_anonymized), float(best.mac)) for best in found),
         peak_memory_mb=peak_memory_mb(),
+        cpu_s=cpu_s,
+        num_expansions=counts.get("expansions"),
+        num_searches=counts.get("searches"),
+        num_partitions=counts.get("partitions"),
         audit_holds=audit_playbook(playbook).holds if cell.keep_playbook else None,
         playbook=playbook.to_dict(embed_domain=False) if cell.keep_playbook else None,
         guesses=tuple(_guesses(playbook)) if cell.is_watched else (),
@@ -132,12 +139,13 @@ def _run(job: Job) -> Outcome:
 def _read_as_authors(cell: Cell, problem: Problem) -> Outcome:
     if cell.m_ratio is None:
         raise InvalidInputError("reading", "a finite m for the authors' reading")
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     outcome = read_as_authors(
         problem, Privacy(cell.k, cell.ell, None, cell.spread), cell.method, cell.m_ratio,
         is_carried=cell.reading == CARRIED, seed=cell.seed, watch=Watch(time_limit_s=cell.time_limit_s),
     )  # fmt: skip
-    return replace(outcome, runtime_s=time.perf_counter() - began, peak_memory_mb=peak_memory_mb())
+    runtime_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
+    return replace(outcome, runtime_s=runtime_s, cpu_s=cpu_s, peak_memory_mb=peak_memory_mb())
 
 
 def _guesses(playbook: Playbook) -> Iterator[tuple[str, float, float]]:

@@ -3,9 +3,9 @@
 import math
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.ledger import Ledger, read_ledger
 from veilroute.playbook import Claims, Playbook, PlaybookClass, read_playbook
 from veilroute.problem import OBJECTIVES, ROUNDING, Past, Privacy, Problem
-from veilroute.progress import Watch
+from veilroute.progress import COUNTED, Progress, ProgressCallback, Watch
 from veilroute.registry import read_option
 from veilroute.rules import least_risk
 from veilroute.shortfalls import Shortfall
@@ -128,7 +128,8 @@ def run_plan(
         console.polite_interrupt() as stop,
         _at_work(workers if dask is None else dask),
     ):
-        extra |= {"seed": options.seed, "time_limit_s": limit.seconds, "progress": report, "should_stop": stop}
+        effort = Effort(report)
+        extra |= {"seed": options.seed, "time_limit_s": limit.seconds, "progress": effort, "should_stop": stop}
         chosen = "optimal" if planner is None else planner
         tours = None if fleet is None else plan_for_fleet(fleet, problem, loaded.privacy, timed_solve, **extra)
         if tours is None:
@@ -144,7 +145,7 @@ def run_plan(
     shortfalls = () if record is None else record.explain(playbook)
     if json:
         figures = {} if tours is None else {"fleet": tours.summary()}
-        console.emit_json({**plan_summary(playbook, runtime_s, shortfalls), **figures})
+        console.emit_json({**plan_summary(playbook, runtime_s, shortfalls), **effort.summary(), **figures})
     else:
         print_plan(playbook, runtime_s, out, shortfalls)
         if tours is not None and (told := tours.text()):
@@ -219,6 +220,27 @@ def least_possible_risk(playbook: Playbook) -> str | None:
     return f"{math.ceil(least * 1e4 - 1e-6) / 1e4:g}"
 
 
+@dataclass
+class Effort:
+    """Passes progress on, and keeps what it took to plan."""
+
+    tell: ProgressCallback
+    cpu_s: float = 0.0
+    counts: list[Mapping[str, int]] = field(default_factory=list)  # of each search
+
+    def __call__(self, progress: Progress) -> None:
+        """Take a report."""
+        if not any(known is progress.counts for known in self.counts):
+            self.counts.append(progress.counts)
+        self.tell(progress)
+
+    def summary(self) -> dict[str, float | int | None]:
+        """Its part of what `plan --json` prints; null where nothing is counted."""
+        known = {what: [counts[what] for counts in self.counts if what in counts] for what in COUNTED}
+        sums = {f"num_{what}": sum(numbers) if numbers else None for what, numbers in known.items()}
+        return {"cpu_s": self.cpu_s, **sums}
+
+
 def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Playbook, float]:
     """Solve and measure, imports excluded; says so when kernels must be compiled first."""
     from veilroute.kernels.jit import remember_types
@@ -230,10 +252,13 @@ def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Pla
     with suppress(VeilrouteError):
         PLANNERS.find(options.get("planner", "optimal"))
         _ = PARTITIONERS.find(options.get("partitioner", "exact")).function
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     with console.compile_notice():
         playbook = solve(problem, privacy, **options)
-    return playbook, time.perf_counter() - began
+    runtime_s = time.perf_counter() - began
+    if isinstance(effort := options.get("progress"), Effort):
+        effort.cpu_s += time.process_time() - began_cpu
+    return playbook, runtime_s
 
 
 def plan_summary(playbook: Playbook, runtime_s: float, shortfalls: Sequence[Shortfall] = ()) -> dict[str, Any]:
