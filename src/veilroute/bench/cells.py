@@ -19,6 +19,7 @@ STATUSES = ("optimal", "feasible", "infeasible")
 #: How m is read: as one number for the whole problem, which is ours; as the authors' program does, by the base cost of
 #: the secret, which is unsafe; and that with Rbp's sum that is never set back (:mod:`veilroute.bench.authors`).
 TEXT, AUTHORS, CARRIED = READINGS = ("text", "authors", "carried")
+EXTERNAL = "external"  #: the planner of a method that runs a program of others (:mod:`veilroute.bench.external`)
 Place = Label  #: a node as the user calls it: the row and column of a grid's cell, a number, or text
 InstanceKey = tuple[object, ...]
 
@@ -50,6 +51,11 @@ class Method:
         return {name: value for name, value in self.parts.items() if name != "planner"} | dict(self.extra)
 
     @property
+    def command(self) -> str:
+        """Of a program of others, what to run; empty for all other methods."""
+        return str(dict(self.extra)["command"]) if self.planner == EXTERNAL else ""
+
+    @property
     def draws_at_random(self) -> bool:
         """Whether another seed gives another result; of plug-ins it is assumed."""
         drawing = ("rbp", "cbp", "naive", "random", "local-search")
@@ -58,7 +64,7 @@ class Method:
     @cached_property
     def is_plugin(self) -> bool:
         """Whether some part of it is not built in."""
-        return any(part not in table for table, part in self.entries())
+        return self.planner == EXTERNAL or any(part not in table for table, part in self.entries())
 
     def entries(self) -> list[tuple[Registry[Any], str]]:
         """The parts, each with the table of its kind."""
@@ -111,6 +117,12 @@ class Cell:
     def num_candidates(self) -> int:
         """How many candidates take part."""
         return len(self.instance.candidates)
+
+    @property
+    def fits_programs(self) -> bool:
+        """Whether the program of others can be asked for it: whole routes, k and ell, places seen from themselves."""
+        is_plain = self.m_ratio is None and self.m is None and self.risk is None and self.mechanism == "partition"
+        return is_plain and not self.radius and self.reading == TEXT and not (self.keep_playbook or self.is_watched)
 
     @property
     def instance_key(self) -> InstanceKey:

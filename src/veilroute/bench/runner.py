@@ -17,6 +17,7 @@ from veilroute.auditing import audit_playbook
 from veilroute.bench.authors import read_as_authors
 from veilroute.bench.cells import CARRIED, SPREAD, TEXT, Cell, Method, Outcome, Record
 from veilroute.bench.executors import TimeEstimate, Workforce, peak_memory_mb, provenance
+from veilroute.bench.external import run_external
 from veilroute.bench.results import RecordStore
 from veilroute.covering.cover import cover
 from veilroute.domain import Domain, WithinDistance, draw_candidates, generate_rooms, generate_streets, grid_domain
@@ -90,9 +91,13 @@ def _run(job: Job) -> Outcome:
     if domain.sha256 != cell.map_sha256:
         raise InvalidInputError("map", f"the one with SHA-256 {cell.map_sha256[:12]}...", domain.sha256[:12])
     is_bounded = cell.m_ratio is not None or cell.m is not None
-    _warm_up(cell.method, cell.radius, is_bounded, is_grid=domain.grid is not None)
+    if not cell.method.command:
+        _warm_up(cell.method, cell.radius, is_bounded, is_grid=domain.grid is not None)
     instance = cell.instance
     problem = Problem(domain, [Trip(instance.start, instance.goal)], instance.candidates, WithinDistance(cell.radius))
+    if cell.method.command:
+        privacy = Privacy(cell.k, cell.ell, None, cell.spread)
+        return run_external(cell.method.command, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s)
     if cell.reading != TEXT:
         return _read_as_authors(cell, problem)
     m = bounded_m(problem, cell.m_ratio) if cell.m is None else cell.m

@@ -13,7 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from veilroute.bench.cells import AUTHORS, TEXT, Cell, Instance, Method
+from veilroute.bench.cells import AUTHORS, EXTERNAL, TEXT, Cell, Instance, Method
 from veilroute.bench.design import Suite, Variation
 from veilroute.bench.examples import EXAMPLES_SUITE
 from veilroute.bench.impact import AUTHORS_SUITE, KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
@@ -60,6 +60,7 @@ class Choice:
     #: Names of methods, all when empty; one that names a plug-in joins those of the suite.
     methods: tuple[str, ...] = ()
     draws: int = 1  #: How often methods draw that draw at random, at least.
+    externals: tuple[str, ...] = ()  #: Commands that run the programs of others, beside the methods.
 
     def __post_init__(self) -> None:
         if not is_number(self.time_limit_s) or not 0 < self.time_limit_s < math.inf:
@@ -116,6 +117,7 @@ def build_cells(names: Sequence[str | Suite], terrain: Terrain, choice: Choice) 
         check_whole("--candidates", size, f"numbers from 2 to {most}", least=2, most=most)
     known = tuple(dict.fromkeys(method.name for variation in variations for method in variation.methods))
     plugins = tuple(read_method(text, known) for text in choice.methods if text not in known)
+    plugins += tuple(Method(EXTERNAL, extra=(("command", command),)) for command in choice.externals)
     joined = [replace(variation, methods=plugins) for variation in variations if variation.is_for_all]
     cells = {cell.key: cell for each in (*variations, *joined) for cell in _cells_of(each, terrain, choice)}
     names_wanted = choice.methods or known
@@ -173,7 +175,7 @@ def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterato
             if (draw and not method.draws_at_random) or size > len(instance.candidates):
                 continue
             # Numbers of one kind each, because 1 and 1.0 would be two keys.
-            yield Cell(
+            cell = Cell(
                 instance=replace(instance, candidates=instance.candidates[:size]),
                 map_sha256=terrain.domains[instance.map_name].sha256,
                 method=method,
@@ -192,6 +194,8 @@ def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterato
                 m=m,
                 draw=draw,
             )
+            if not method.command or cell.fits_programs:
+                yield cell
 
 
 def find_terrain(*, num_pairs: int, map_names: Sequence[str] = (), directory: Path | None = None) -> Terrain:

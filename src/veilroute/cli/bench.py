@@ -15,6 +15,7 @@ from typer import Argument, Option
 from veilroute import __version__
 from veilroute.bench import suites
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
+from veilroute.bench.external import split_command
 from veilroute.bench.report import write_report
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
@@ -52,6 +53,9 @@ def run_bench(
     reading: str = Option(
         "text", metavar="text|authors", help="Also table4 with m as the paper's authors had it, which is unsafe."
     ),
+    external: list[str] | None = Option(
+        None, metavar="'CMD {instance}'", help="Also run this program of others on each instance; may be repeated."
+    ),
     draws: int = Option(1, metavar="N", help="How often methods draw that draw at random; their means count."),
     time_limit: float | None = Option(None, metavar="SECONDS", help="For each cell. [quick 4, paper 300]"),
     workers: int | None = Option(None, metavar="N", help="Processes on this machine. [one for each core]"),
@@ -79,8 +83,11 @@ def run_bench(
     amount = amount if pairs is None else replace(amount, pairs=pairs)
     amount = amount if time_limit is None else replace(amount, time_limit_s=time_limit)
     choice = suites.Choice(
-        amount.time_limit_s, sizes=_read_sizes(candidates or ()), methods=tuple(method or ()), draws=draws
-    )
+        amount.time_limit_s, sizes=_read_sizes(candidates or ()), methods=tuple(method or ()), draws=draws,
+        externals=tuple(external or ()),
+    )  # fmt: skip
+    for command in external or ():
+        split_command(command)
     terrain = chosen.find_terrain(amount, map_names=tuple(map_names or ()), directory=maps)
     shown = chosen.within(amount)
     cells = suites.build_cells(shown, terrain, choice)
@@ -110,7 +117,8 @@ def run_bench(
     if run.is_complete or run.records:
         # What makes the same report, without what only says where and how fast.
         words = ["veilroute", "bench", suite, *([] if study is None else [study]), "--preset", preset]
-        for option, values in (("--candidates", candidates), ("--map", map_names), ("--method", method)):
+        repeated = {"--candidates": candidates, "--map": map_names, "--method": method, "--external": external}
+        for option, values in repeated.items():
             words += [word for value in values or () for word in (option, value)]
         words += ["--reading", reading] if reading != "text" else []
         words += ["--draws", str(draws)] if draws != 1 else []
