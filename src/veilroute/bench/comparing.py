@@ -28,7 +28,7 @@ _M_TEXT = "infinity"
 #: The settings that an experiment may vary: how a table calls each, and what of a cell it is.
 SETTINGS: Mapping[str, Callable[[Cell], Any]] = {
     "candidates": lambda cell: cell.num_candidates,
-    "k": lambda cell: cell.k,
+    "k": lambda cell: cell.k if cell.risk is None else None,
     "ell": lambda cell: cell.ell,
     "radius": lambda cell: cell.radius,
     "m / shortest path": lambda cell: cell.m_ratio,

@@ -299,20 +299,21 @@ class Suite:
         return self.tables(chosen) if chosen.records else []
 
 
+_COUNTED = ("num_anonymized", "num_expansions", "num_searches", "num_partitions")
+
+
 def _mean_of_draws(records: Sequence[Record]) -> Record:
     """One record for several draws of the same: means where there are numbers, else what the first has."""
     first = records[0]
     if len(records) == 1:
         return first
     outcomes = [record.outcome for record in records]
-    names = [name for name, value in vars(first.outcome).items() if isinstance(value, float)]
-    means: dict[str, Any] = {
-        name: fmean(values)
-        for name in names
-        if (values := [value for outcome in outcomes if (value := getattr(outcome, name)) is not None])
-    }
-    # Counts stay whole: nobody asks for a third of a candidate.
-    means["num_anonymized"] = round(fmean(outcome.num_anonymized for outcome in outcomes))
+    means: dict[str, Any] = {}
+    for name in ("apr", "mac", "runtime_s", "peak_memory_mb", "cpu_s", *_COUNTED):
+        values = [value for outcome in outcomes if (value := getattr(outcome, name)) is not None]
+        if values:
+            # Counts stay whole: nobody asks for a third of a candidate.
+            means[name] = round(fmean(values)) if name in _COUNTED else fmean(values)
     is_finished = all(outcome.is_finished for outcome in outcomes)
     return replace(first, outcome=replace(first.outcome, is_finished=is_finished, **means))
 

@@ -152,6 +152,8 @@ def test_the_mean_of_draws_is_one_record(town: tuple[Path, vr.Problem]) -> None:
     (merged,) = chosen.records
     macs = [record.outcome.mac or 0.0 for record in records]
     assert merged.outcome.mac == pytest.approx(sum(macs) / 2) and chosen.num_draws == 2
+    counts = [record.outcome.num_expansions or 0 for record in records]
+    assert merged.outcome.num_expansions == round(sum(counts) / 2)
     assert any("mean of 2 draws" in note for note in build_tables(chosen, name="n")[0].notes)
 
 
