@@ -285,7 +285,7 @@ TABLE1_SUITE = Suite(
         "Total time, as in the paper: the mean over the instances on which Merge-BB with Blind finished, under both "
         "merge orders. A dash where there are none, or where the method did not finish on each of them; in brackets "
         "how many it has, where it has not all. Mean time: over all instances; ≥ where some were stopped by the clock.",
-        "DF-BB opens a new set first, as in its authors' program, and not last, as in their text. "
+        "DF-BB opens a new set first here, and last in the paper's text; which one the paper ran is not known. "
         "MAC: the mean, where APR is 1 on every instance. Equal to the optimum: as many candidates anonymized, at the "
         "MAC that optimal (exact) has proved.",
     ),

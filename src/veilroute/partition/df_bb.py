@@ -13,9 +13,9 @@ The baseline of the paper's experiments::
 :mod:`veilroute.kernels.branching` is this text over bit masks. As in Merge-BB, no set without a walk is gone into,
 and the third rule of Prunable waits for a partition that holds all members, assigned or not.
 
-The authors' program has the last line before the loop: it opens a new set first. So small sets, whose walks are quick
-to find, come before large ones, and a good partition comes early. That is the branch order ``new-first``, ours unless
-``join-first`` is asked for, which is the text above.
+Some versions of the authors' program have the last line before the loop: they open a new set first. So small sets,
+whose walks are quick to find, come before large ones, and a good partition comes early. That is the branch order
+``new-first``, ours unless ``join-first`` is asked for, which is the text above and other versions of their program.
 """
 
 from collections.abc import Mapping
