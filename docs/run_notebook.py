@@ -3,8 +3,8 @@
 python docs/run_notebook.py [NOTEBOOK...]
 
 A cell shows what it prints and, as in Jupyter, the value of its last line: text, a picture where it is a figure, HTML
-where it knows itself as such. Lines that begin with % are for Jupyter alone. Files are written into an empty folder that
-is gone afterwards. Tests run the notebooks the same way and compare.
+where it knows itself as such. Lines that begin with % are for Jupyter alone. Files are written into an empty folder
+that is gone afterwards. Tests run the notebooks the same way and compare.
 """
 
 from __future__ import annotations

@@ -89,22 +89,25 @@ class PlainSearch:
                 self.best.visited.add(child)
                 self.merge_bb(child)
 
-    def df_bb(self, partition: Partition, unassigned: Group) -> None:
+    def df_bb(self, partition: Partition, unassigned: Group, *, new_first: bool) -> None:
         if not unassigned:
             self.keep(partition)
             return
         alone, rest = unassigned[:1], unassigned[1:]
         _, cost = self.measure(partition)
+        if new_first:
+            self.df_bb((*partition, alone), rest, new_first=True)
         for at, group in enumerate(partition):
             if not self.is_prunable(group, alone, cost) and math.isfinite(self.world.ac[group + alone]):
-                self.df_bb((*partition[:at], group + alone, *partition[at + 1 :]), rest)
-        self.df_bb((*partition, alone), rest)
+                self.df_bb((*partition[:at], group + alone, *partition[at + 1 :]), rest, new_first=new_first)
+        if not new_first:
+            self.df_bb((*partition, alone), rest, new_first=False)
 
     def run_merge_bb(self) -> Best:
         if self.everybody:
             self.merge_bb(tuple((i,) for i in self.world.coverable))
         return self.best
 
-    def run_df_bb(self) -> Best:
-        self.df_bb((), tuple(self.world.coverable))
+    def run_df_bb(self, *, new_first: bool) -> Best:
+        self.df_bb((), tuple(self.world.coverable), new_first=new_first)
         return self.best

@@ -2,11 +2,14 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from veilroute.checks import is_number, plain_number
 from veilroute.errors import InvalidInputError
+
+#: What searches count: states that A* expands, covering walks or costs looked for, and partitions looked at.
+COUNTED = ("expansions", "searches", "partitions")
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Progress:
     incumbent: Incumbent | None = None
     #: What the MAC is proved to be at least, for as many members as the incumbent groups; ``None`` without a proof.
     bound: float | None = None
+    #: How much was done, by :data:`COUNTED`, as far as it is counted. It goes on being counted here after the report.
+    counts: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def gap(self) -> float | None:
@@ -76,6 +81,7 @@ class Watch:
     walks_per_class: int = field(default=1, init=False)  #: for planners to say how much there is to write down
     incumbent: Incumbent | None = field(default=None, init=False)
     bound: float | None = field(default=None, init=False)
+    counts: dict[str, int] = field(default_factory=dict, init=False)  #: see :attr:`Progress.counts`
     _uncounted_before_s: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
@@ -88,7 +94,11 @@ class Watch:
     def tell(self, stage: str, done: int = 0, total: int = 0) -> None:
         """Pass a report on."""
         if self.report is not None:
-            self.report(Progress(stage, done, total, self.incumbent, self.bound))
+            self.report(Progress(stage, done, total, self.incumbent, self.bound, self.counts))
+
+    def count(self, what: str, num: int) -> None:
+        """Add to what was done of one kind (:data:`COUNTED`)."""
+        self.counts[what] = self.counts.get(what, 0) + num
 
     def tell_improvement(self, stage: str, num_anonymized: int, mac: float) -> Incumbent:
         """Pass a better partition on, with the time at which it was found.

@@ -63,7 +63,9 @@ def solve(
     **options
         Options of the planner. For ``pbp`` and ``m-pbp``: ``partitioner`` (``exact``, ``local-search``, ``merge-bb``,
         ``df-bb`` or ``naive``); for the last three of these: ``engine`` (``astar`` or ``fields``) and, for ``astar``,
-        ``heuristic`` (``tunnel``, ``blind`` and others); for ``merge-bb``: ``merge_order`` (``cost-asc``, ``random``).
+        ``heuristic`` (``tunnel``, ``blind`` and others); for ``merge-bb``: ``merge_order`` (``cost-asc``, ``random``);
+        for ``df-bb``: ``branch_order`` (``new-first``, ``join-first``). For ``cbp``: ``centre`` (``furthest``,
+        ``sum``).
         For ``reuse``: ``partition``, the playbook of an earlier trip, or its classes as lists of labels. For ``fleet``:
         ``orders_per_day``, how many order on a day; ``customers``, what is public about some (:class:`Customer`, of
         which rates and windows count), by label; ``partition``, a playbook of the same problem to begin with.

@@ -28,22 +28,28 @@ def run(problem: vr.Problem, privacy: vr.Privacy, method: str, **options: str) -
         ), search.run_merge_bb()
     return partition_df_bb(
         problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch(), **options
-    ), search.run_df_bb()
+    ), search.run_df_bb(new_first=options.get("branch_order") != "join-first")
 
 
-@pytest.mark.parametrize("method", ["merge-bb", "df-bb"])
+SEARCHES = [("merge-bb", {}), ("df-bb", {}), ("df-bb", {"branch_order": "join-first"})]
+
+
+@pytest.mark.parametrize(("method", "options"), SEARCHES)
 @pytest.mark.parametrize("engine", ["astar", "fields"])
 @given(problem=problems(max_nodes=9, max_candidates=6), privacy=privacies())
-def test_kernels_equal_the_pseudo_code(method: str, engine: str, problem: vr.Problem, privacy: vr.Privacy) -> None:
+def test_kernels_equal_the_pseudo_code(
+    method: str, options: dict[str, str], engine: str, problem: vr.Problem, privacy: vr.Privacy
+) -> None:
     assume(privacy.k <= len(problem.counted))
-    found, plain = run(problem, vr.Privacy(privacy.k, privacy.ell, spread="all-pairs"), method, engine=engine)
+    privacy = vr.Privacy(privacy.k, privacy.ell, spread="all-pairs")
+    found, plain = run(problem, privacy, method, engine=engine, **options)
     assert found.is_optimal
     assert sum(map(len, found.classes)) == plain.ap
     assert (found.least_mean or 0) == pytest.approx(plain.cost / plain.ap if plain.ap else 0, abs=1e-9)
 
 
-@pytest.mark.parametrize("method", ["merge-bb", "df-bb"])
-def test_kernels_go_the_same_way_as_the_pseudo_code(method: str) -> None:
+@pytest.mark.parametrize(("method", "options"), SEARCHES)
+def test_kernels_go_the_same_way_as_the_pseudo_code(method: str, options: dict[str, str]) -> None:
     """With whole numbers there is no rounding, so every improvement comes in the same order."""
     num_improved = 0
     for number in range(60):
@@ -51,7 +57,7 @@ def test_kernels_go_the_same_way_as_the_pseudo_code(method: str) -> None:
         domain = build_domain(rng, rng.choice(["tree", "ring"]), rng.choice(["unit", "integer"]), 10)
         problem = vr.Problem(domain, [vr.Trip(0, 9)], rng.sample(range(1, 9), 7))
         privacy = vr.Privacy(rng.choice([2, 3]), rng.choice([1, 2]), spread="all-pairs")
-        found, plain = run(problem, privacy, method)
+        found, plain = run(problem, privacy, method, **options)
         names = [tuple(sorted(group)) for group in plain.partition if len(group) >= privacy.k]
         # Positions among the coverable ones: here everybody is coverable.
         assert sorted(names) == list(found.classes), number

@@ -21,6 +21,7 @@ PARTITIONING: list[dict[str, str]] = [
     {"partitioner": "local-search"},
     *({"partitioner": "naive", **below} for below in UNDERNEATH),
     *({"partitioner": "df-bb", **below} for below in UNDERNEATH),
+    {"partitioner": "df-bb", "branch_order": "join-first"},
     *(
         {"partitioner": "merge-bb", "merge_order": order, **below}
         for order in ("cost-asc", "random")
@@ -32,6 +33,7 @@ METHODS: list[tuple[str, dict[str, str]]] = [
     *(("pbp", options) for options in PARTITIONING),
     *(("m-pbp", options) for options in PARTITIONING[::3]),
     ("cbp", {}),
+    ("cbp", {"centre": "sum"}),
     ("rbp", {}),
     ("constructive", {}),
     ("reuse", {}),
@@ -49,7 +51,7 @@ def test_every_planner_and_partitioner_is_under_contract() -> None:
     assert {name for name, _ in METHODS} == set(PLANNERS)
     assert {options["partitioner"] for name, options in METHODS if name == "pbp"} == set(PARTITIONERS)
     assert {option for one in PARTITIONERS.values() for option in one.options} == set(OPTIONS)
-    assert {option for _, options in METHODS for option in options} == {"partitioner", *OPTIONS}
+    assert {option for _, options in METHODS for option in options} == {"partitioner", "centre", *OPTIONS}
 
 
 @pytest.mark.parametrize(("planner", "options"), METHODS, ids=name_of)
@@ -143,11 +145,12 @@ def test_options_of_another_method_are_refused(line5: vr.Domain) -> None:
     problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
     refused: list[tuple[dict[str, Any], str]] = [
         ({"partitioner": "exact", "heuristic": "tunnel"}, "exact takes no options"),
-        ({"partitioner": "df-bb", "merge_order": "random"}, "df-bb takes engine, heuristic"),
+        ({"partitioner": "df-bb", "merge_order": "random"}, "df-bb takes branch_order, engine, heuristic"),
         (
             {"partitioner": "merge-bb", "merge_order": "upwards"},
             "merge order: expected one of cost-asc, random, got 'upwards'",
         ),
+        ({"partitioner": "df-bb", "branch_order": "last"}, "branch_order: expected one of new-first, join-first"),
         ({"partitioner": "naive", "engine": "fields", "heuristic": "blind"}, "none but with the engine astar"),
         ({"partitioner": "naive", "engine": "auto"}, "engine: expected one of astar, fields, got 'auto'"),
         ({"partitioner": "best"}, "partitioner: expected one of exact, local-search, merge-bb, df-bb, naive, got"),
@@ -155,6 +158,8 @@ def test_options_of_another_method_are_refused(line5: vr.Domain) -> None:
     for options, message in refused:
         with pytest.raises(vr.InvalidInputError, match=message):
             vr.solve(problem, vr.Privacy(k=2), planner="pbp", **options)
+    with pytest.raises(vr.InvalidInputError, match="centre: expected one of furthest, sum, got 'mean'"):
+        vr.solve(problem, vr.Privacy(k=2, m=3), planner="cbp", centre="mean")
     with pytest.raises(vr.InvalidInputError, match="rbp takes no options"):
         vr.solve(problem, vr.Privacy(k=2, m=3), planner="rbp", partitioner="exact")
 

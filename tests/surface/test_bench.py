@@ -246,3 +246,54 @@ def test_help_describes_every_option(command: Command) -> None:
     text = command("bench", "--help").out
     for option in ("preset", "candidates", "map", "pairs", "method", "time-limit", "workers", "dask", "maps", "out"):
         assert f"--{option} " in text
+
+
+def test_the_papers_study_gives_the_tables_of_all(command: Command) -> None:
+    """The small form, on one map; the second command finds all its cells recorded by the first."""
+    options = ("--map", "rooms-2", "--pairs", "1", "--candidates", "8", "--method", "optimal", "--workers", "1")
+    whole, study = command("bench", "all", *options), command("bench", "run", "paper", *options)
+    assert whole.code == study.code == 0, whole.err + study.err
+    assert tables_of(study.out) == tables_of(whole.out)
+    assert "0 cells run" in study.out and "0 cells run" not in whole.out
+
+
+def test_a_study_of_ones_own_leaves_tables_and_figures(command: Command) -> None:
+    """That of the page, on fewer candidates."""
+    text = (Path(__file__).parents[2] / "docs" / "experiments.rst").read_text(encoding="utf-8")
+    (toml,) = (block for block in text.split(".. code-block:: toml\n")[1:])
+    lines = [line[3:] for line in toml.split("\n.. code-block::")[0].splitlines()]
+    Path("town.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    program = "import sys; sys.stdin.read(); print('Partition 0')"
+    Path("theirs.py").write_text(program, encoding="utf-8")
+    theirs = f"{sys.executable} theirs.py"
+    done = command(
+        "bench", "run", "town.toml", "--out", "town", "--candidates", "6", "--workers", "1", "--external", theirs
+    )
+    assert done.code == 0, done.err
+    # Two pairs, two k; the optimum once, two methods and the program three times each.
+    assert f"{2 * 2 * (1 + 3 * 3)} cells run" in done.out
+    assert "Naive, Tunnel" in done.out and "theirs.py" in done.out
+    names = {path.name for folder in ("tables", "figures") for path in Path("town", folder).iterdir()}
+    assert {"streets-means.csv", "streets-means.tex", "streets-paired.tex", "streets.pdf", "streets.svg"} <= names
+    summary = json.loads(command("bench", "run", "town.toml", "--out", "town", "--candidates", "6", "--json").out)
+    assert (summary["suites"], summary["maps"], summary["num_run"]) == (["streets"], ["streets-8x10"], 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run",), ("STUDY", "a study after run")),
+        (("table1", "paper"), ("STUDY", "none after a suite")),
+        (("run", "nowhere.toml"), ("STUDY", "scaling")),
+        (("run", "scaling", "--preset", "paper"), ("--preset", "quick, full")),
+        (("run", "scaling", "--reading", "authors"), ("--reading",)),
+        (("table1", "--external", "a {b}"), ("--external",)),
+        (("table1", "--draws", "0"), ("--draws",)),
+    ],
+)
+def test_studies_that_cannot_be_run_are_refused(
+    command: Command, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    done = command("bench", *arguments)
+    assert done.code == 2
+    assert all(word in done.err for word in words), done.err

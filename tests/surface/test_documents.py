@@ -139,6 +139,8 @@ def test_the_package_of_the_plugin_page_plans_audits_and_benches(tmp_path: Path)
     install(home, "by_cost", shown["by_cost.py"].read_text(encoding="utf-8"), project["entry-points"])
     (hall,) = blocks(text, "text")
     (work / "hall.map").write_text(hall, encoding="ascii")
+    (study,) = blocks(text, "toml")
+    (work / "study.toml").write_text(study, encoding="ascii")
     paths = os.pathsep.join([str(home), *filter(None, [os.environ.get("PYTHONPATH")])])
     for line, printed in steps(text):
         words = [sys.executable, "-m", "veilroute", *shlex.split(line)[1:]]
@@ -153,6 +155,9 @@ def test_the_package_of_the_plugin_page_plans_audits_and_benches(tmp_path: Path)
     assert methods["by-cost"]["extra"] == {"size": 4}
     assert "extra" not in methods["optimal"], "records without plug-ins are what they were"
     assert not [record["outcome"]["error"] for record in records if record["outcome"]["error"]]
+    latex = (work / "study" / "tables" / "by-cost-means.tex").read_text(encoding="utf-8")
+    assert "by-cost, size = 3" in latex and "optimal (exact)" in latex and "toprule" in latex
+    assert (work / "study" / "figures" / "by-cost.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_the_notebook_shows_what_its_cells_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

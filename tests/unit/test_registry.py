@@ -100,7 +100,9 @@ def test_a_partitioner_and_its_options(packages: Path, problem: vr.Problem) -> N
         vr.solve(problem, planner="pbp", partitioner="in-order", engine="astar")
     with pytest.raises(InvalidInputError, match=r"^width: expected a planner .*; pbp takes .*, heuristic, size$"):
         vr.solve(problem, planner="pbp", partitioner="in-order", width=1)
-    with pytest.raises(InvalidInputError, match=r"^size: .*; pbp takes partitioner, merge_order, engine, heuristic$"):
+    with pytest.raises(
+        InvalidInputError, match=r"^size: .*; pbp takes partitioner, merge_order, branch_order, engine, heuristic$"
+    ):
         vr.solve(problem, planner="pbp", size=1)
 
 

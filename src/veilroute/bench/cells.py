@@ -7,13 +7,20 @@ from functools import cached_property
 from typing import Any
 
 from veilroute.checks import check_finite
+from veilroute.domain.graph import Label, plain_label
+from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical
-from veilroute.registry import Plain, Registry
+from veilroute.registry import Plain, Registry, read_option
 
 FORMAT = "veilroute-record/1"
+SPREAD = "all-pairs"  #: the reading of spread in the paper's experiments, as its partitioners have it
 #: Of a cell that came to an end; any other status is an error and counts nowhere but in the list of errors.
 STATUSES = ("optimal", "feasible", "infeasible")
-Place = tuple[int, int]
+#: How m is read: as one number for the whole problem, which is ours; as the authors' program does, by the base cost of
+#: the secret, which is unsafe; and that with Rbp's sum that is never set back (:mod:`veilroute.bench.authors`).
+TEXT, AUTHORS, CARRIED = READINGS = ("text", "authors", "carried")
+EXTERNAL = "external"  #: the planner of a method that runs a program of others (:mod:`veilroute.bench.external`)
+Place = Label  #: a node as the user calls it: the row and column of a grid's cell, a number, or text
 InstanceKey = tuple[object, ...]
 
 
@@ -43,10 +50,21 @@ class Method:
         """What to hand to :func:`veilroute.solve` beside the planner."""
         return {name: value for name, value in self.parts.items() if name != "planner"} | dict(self.extra)
 
+    @property
+    def command(self) -> str:
+        """Of a program of others, what to run; empty for all other methods."""
+        return str(dict(self.extra)["command"]) if self.planner == EXTERNAL else ""
+
+    @property
+    def draws_at_random(self) -> bool:
+        """Whether another seed gives another result; of plug-ins it is assumed."""
+        drawing = ("rbp", "cbp", "naive", "random", "local-search")
+        return any(part in drawing for part in self.parts.values()) or self.is_plugin
+
     @cached_property
     def is_plugin(self) -> bool:
         """Whether some part of it is not built in."""
-        return any(part not in table for table, part in self.entries())
+        return self.planner == EXTERNAL or any(part not in table for table, part in self.entries())
 
     def entries(self) -> list[tuple[Registry[Any], str]]:
         """The parts, each with the table of its kind."""
@@ -66,7 +84,7 @@ class Method:
 class Instance:
     """A trip with candidates on a map; an experiment with n candidates takes the first n."""
 
-    map_name: str  # without suffix: den101d
+    map_name: str  # without suffix: den101d; of a study, how it calls its terrain
     seed: int  # the number of the pair of start and goal on this map
     start: Place
     goal: Place
@@ -90,6 +108,10 @@ class Cell:
     is_watched: bool = False  #: Plan under a prior of 1, 1/2, 1/3, ... and let observers guess.
     risk: float | None = None  #: What to bound in place of counting to k.
     mechanism: str = "partition"
+    reading: str = TEXT  #: One of :data:`READINGS`.
+    spread: str = SPREAD
+    m: int | None = None  #: In nodes, for studies that state it so and not over the shortest path.
+    draw: int = 0  #: Which of several draws, for methods that draw at random.
 
     @property
     def num_candidates(self) -> int:
@@ -97,16 +119,28 @@ class Cell:
         return len(self.instance.candidates)
 
     @property
+    def fits_programs(self) -> bool:
+        """Whether the program of others can be asked for it: whole routes, k and ell, places seen from themselves."""
+        is_plain = self.m_ratio is None and self.m is None and self.risk is None and self.mechanism == "partition"
+        return is_plain and not self.radius and self.reading == TEXT and not (self.keep_playbook or self.is_watched)
+
+    @property
     def instance_key(self) -> InstanceKey:
         """Equal for cells of the same trip with the same candidates on the same map."""
         at = self.instance
         return (at.map_name, self.map_sha256, at.seed, at.start, at.goal, at.candidates)
 
+    @property
+    def setting(self) -> tuple[object, ...]:
+        """What is asked of the method: all but the instance, the time limit and the draw."""
+        m = (self.m_ratio, self.m, self.reading)
+        return (self.k, self.ell, self.radius, *m, self.risk, self.mechanism, self.spread)
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for a record; what only plug-ins or watched cells have is there only where there is some."""
+        """Plain data for a record; what few cells have is there only where it is not as usual."""
         data = asdict(self)
         extra = data["method"].pop("extra")
-        usual = {"is_watched": False, "risk": None, "mechanism": "partition"}
+        usual = {each.name: each.default for each in fields(self) if each.name in _SELDOM}
         data = {name: value for name, value in data.items() if name not in usual or value != usual[name]}
         data["method"] |= {"extra": dict(extra)} if extra else {}
         return data
@@ -115,6 +149,11 @@ class Cell:
     def key(self) -> str:
         """Names the cell in a records file: equal for equal cells, in every process."""
         return hashlib.sha256(dump_canonical(self.to_dict())).hexdigest()[:16]
+
+
+_COUNTS = ("cpu_s", "num_expansions", "num_searches", "num_partitions")
+#: What of a cell is written down only where it is not as usual.
+_SELDOM = ("is_watched", "risk", "mechanism", "reading", "spread", "m", "draw")
 
 
 @dataclass(frozen=True)
@@ -132,6 +171,10 @@ class Outcome:
     runtime_s: float = 0.0  #: Of planning, without imports and compilation.
     improvements: tuple[tuple[float, int, float], ...] = ()  #: Better partitions: seconds, members anonymized, MAC.
     peak_memory_mb: float | None = None  #: The most that the worker has held so far.
+    cpu_s: float | None = None  #: The processor's time that planning took.
+    num_expansions: int | None = None  #: States that A* expanded; ``None`` where nothing is counted, here and below.
+    num_searches: int | None = None  #: Covering walks or costs that were looked for.
+    num_partitions: int | None = None  #: Partitions that were looked at.
     audit_holds: bool | None = None  #: ``None`` when the auditor was not asked.
     playbook: dict[str, Any] | None = None  #: Without its domain.
     error: str = ""  #: Why there is no playbook, in one line.
@@ -162,21 +205,39 @@ class Record:
         return {"format": FORMAT, "key": self.cell.key, **parts}
 
 
+def method_from_name(text: str) -> Method:
+    """The method of this name, as :attr:`Method.name` has it; whether there is one is not looked at.
+
+    Only the parts of built-in partitioners have places; those of others are named, as ``heuristic=blind``.
+    """
+    planner, *words = text.split("/")
+    parts = [word for word in words if "=" not in word]
+    slots = ("partitioner", "merge_order", "heuristic") if parts[:1] == ["merge-bb"] else ("partitioner", "heuristic")
+    options = dict(map(read_option, (word for word in words if "=" in word)))
+    named: dict[str, str] = dict(zip(slots, parts, strict=False))
+    named |= {slot: str(options.pop(slot)) for slot in ("partitioner", "merge_order", "heuristic") if slot in options}
+    if len(parts) > len(slots):
+        raise InvalidInputError("method", "PLANNER/PARTITIONER/.../NAME=VALUE", text)
+    return Method(planner, **named, extra=tuple(sorted(options.items())))
+
+
 def record_from_dict(data: dict[str, Any]) -> Record:
     """Read a record back; `KeyError`, `TypeError` or `ValueError` where it is not one that tables can count on."""
     cell, outcome, provenance = dict(data["cell"]), dict(data["outcome"]), data["provenance"]
     instance, method = dict(cell.pop("instance")), dict(cell.pop("method"))
-    instance |= {name: tuple(instance[name]) for name in ("start", "goal")}
-    instance["candidates"] = tuple(map(tuple, instance["candidates"]))
+    instance |= {name: plain_label(instance[name]) for name in ("start", "goal")}
+    instance["candidates"] = tuple(map(plain_label, instance["candidates"]))
     outcome["improvements"] = tuple(map(tuple, outcome["improvements"]))
     outcome["guesses"] = tuple((str(name), within, end) for name, within, end in outcome.get("guesses", ()))
+    for name in _COUNTS:  # records of earlier versions lack them
+        outcome.setdefault(name, None)
     method["extra"] = tuple(sorted(dict(method.pop("extra", {})).items()))
     if not all(isinstance(value, Plain) for _, value in method["extra"]):
         raise TypeError("extra: expected plain values")
     if outcome.keys() != {field.name for field in fields(Outcome)}:
         raise KeyError("outcome: expected all fields")
     numbers = [outcome[name] for name in ("num_coverable", "num_anonymized", "apr", "runtime_s")]
-    optional = [outcome[name] for name in ("m", "mac", "mac_lower_bound", "peak_memory_mb")]
+    optional = [outcome[name] for name in ("m", "mac", "mac_lower_bound", "peak_memory_mb", *_COUNTS)]
     numbers += [number for number in optional if number is not None]
     for seconds, num_anonymized, mac in outcome["improvements"]:
         numbers += [seconds, num_anonymized, mac]

@@ -13,6 +13,7 @@ from statistics import fmean, stdev
 from typing import Any, Literal, NamedTuple
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -23,6 +24,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from veilroute.bench import paper
 from veilroute.bench.cells import Method
+from veilroute.bench.comparing import SETTINGS, bootstrap_interval, by_setting, methods_of, varied_settings
 from veilroute.bench.design import Selection
 from veilroute.bench.impact import shown_ks
 from veilroute.bench.observing import OBSERVERS, faring, rivals
@@ -33,8 +35,15 @@ from veilroute.plotting.palette import INK, MUTED, mix
 GRID = "#DADAD6"
 TITLE_SIZE, LABEL_SIZE, TICK_SIZE = 10.0, 9.0, 8.0
 DPI = 150.0
+_STUDY_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_MOST_COLUMNS = 4
+_STUDY_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 ZERO = "zero"  #: marks the artists that stand for a MAC of 0
-_METADATA = {"png": {"Software": "veilroute"}, "svg": {"Creator": "veilroute", "Date": None}}
+_METADATA = {
+    "png": {"Software": "veilroute"},
+    "svg": {"Creator": "veilroute", "Date": None},
+    "pdf": {"Creator": "veilroute", "Producer": "veilroute", "CreationDate": None},
+}
 _EARLIEST_S = 1e-3
 # Zeros of several planners stand side by side.
 _ASIDE = {"s": 0.83, "^": 0.94, "o": 1.06, "*": 1.2}
@@ -70,7 +79,7 @@ def look_of(method: Method) -> Look:
 
 
 def save_chart(draw: Callable[[Selection], Figure], chosen: Selection, png: Path) -> None:
-    """Draw a figure and write it as ``.png`` and ``.svg``; the user's settings of matplotlib play no part."""
+    """Draw a figure and write it as ``.png``, ``.svg`` and ``.pdf``; the user's settings of matplotlib play no part."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams["svg.hashsalt"] = "veilroute"
@@ -351,6 +360,60 @@ def _dress_by_m(ax: Axes, title: str, ylabel: str) -> None:
     ax.xaxis.set_major_locator(FixedLocator(paper.M_RATIOS))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xticklabels([f"{ratio:g}" for ratio in paper.M_RATIOS])
+
+
+def plot_study(methods: Sequence[Method], axis: str, measure: str, ax: Axes, panel: tuple[str, Selection]) -> None:
+    """Mean MAC or time of each method by one setting, or side by side where none with numbers is varied."""
+    title, part = panel
+    for place, method in enumerate(methods):
+        points = []
+        for value in _axis_values(part, axis) if axis else [None]:
+            own = [r for r in part.where(method=method).records if not axis or SETTINGS[axis](r.cell) == value]
+            values = [v for r in own if (v := r.outcome.mac if measure == "MAC" else r.outcome.runtime_s) is not None]
+            if values:
+                low, high = bootstrap_interval(values) or (values[0], values[0])
+                points.append((place if value is None else value, fmean(values), low, high))
+        if not points:
+            continue
+        at, means, lows, highs = map(np.array, zip(*points, strict=True))
+        around = np.maximum([means - lows, highs - means], 0.0)
+        style: dict[str, Any] = {"color": _STUDY_COLOURS[place % len(_STUDY_COLOURS)], "linewidth": 1.4, "capsize": 2.5}
+        style |= {"marker": _STUDY_MARKERS[place % len(_STUDY_MARKERS)], "markersize": 5}
+        # Dashes of different lengths, because methods may meet in the same points.
+        ax.errorbar(at, means, yerr=around, label=method_label(method), linestyle=(0, (6, 2.0 * place)), **style)
+    _dress(ax, title, axis or "method", "mean MAC" if measure == "MAC" else "mean time [s]", grid="y")
+    if measure != "MAC":
+        ax.set_yscale("log")
+        _show_plain(ax.yaxis)
+    if axis:
+        shown = _axis_values(part, axis)
+        if shown[0] > 0 and shown[-1] / shown[0] >= 20:
+            ax.set_xscale("log")
+            _show_plain(ax.xaxis)
+        ax.set_xticks(shown, [f"{value:g}" for value in shown])
+    else:
+        ax.set_xticks([])
+
+
+def _axis_values(chosen: Selection, axis: str) -> list[float]:
+    found = {SETTINGS[axis](record.cell) for record in chosen.records}
+    return sorted(float(value) for value in found if isinstance(value, int | float))
+
+
+def draw_study(chosen: Selection) -> Figure:
+    """MAC above time, by the first setting with numbers that is varied; a column for each value of the others, if there
+    are few, else the means over them."""
+    varied = varied_settings(chosen)
+    axis = next((name for name in varied if len(_axis_values(chosen, name)) > 1), "")
+    others = [name for name in varied if name != axis]
+    panels = [
+        (", ".join(f"{name} {value}" for name, value in zip(others, values, strict=True)), part)
+        for values, part in by_setting(chosen, others)
+    ]
+    if len(panels) > _MOST_COLUMNS:
+        panels = [(f"means over {', '.join(others)}", chosen)]
+    rows = [partial(plot_study, methods_of(chosen), axis, measure) for measure in ("MAC", "time")]
+    return _add_legend(_draw_panels(panels, rows, 5.6, share_x="col", is_outer=True))
 
 
 def plot_klr(chosen: Selection, ax: Axes, panel: tuple[int, float]) -> None:

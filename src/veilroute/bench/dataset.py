@@ -16,8 +16,7 @@ from statistics import fmean
 from typing import Any
 
 from veilroute.auditing import audit_playbook
-from veilroute.bench.cells import Instance
-from veilroute.bench.runner import SPREAD
+from veilroute.bench.cells import SPREAD, Instance
 from veilroute.bench.suites import Terrain
 from veilroute.bench.table import Row, Table, counted, format_number, listed
 from veilroute.checks import check_list, check_whole

@@ -6,17 +6,33 @@ A new suite is one :class:`Suite`, listed in :data:`veilroute.bench.suites.SUITE
 
 from __future__ import annotations
 
+import math
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from importlib import resources
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
-from veilroute.bench.cells import Cell, InstanceKey, Method, Outcome, Record
+from veilroute.bench.cells import (
+    READINGS,
+    SPREAD,
+    TEXT,
+    Cell,
+    InstanceKey,
+    Method,
+    Outcome,
+    Record,
+    method_from_name,
+)
 from veilroute.bench.paper import NUM_INSTANCES, OPTIMAL, method_label
 from veilroute.bench.table import Row, Table, counted, format_apr, format_seconds, listed
+from veilroute.checks import check_whole
 from veilroute.domain.graph import Domain
+from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
+from veilroute.problem import MECHANISMS, SPREADS
 
 
 def mean(values: Sequence[float]) -> float | None:
@@ -55,6 +71,7 @@ class Selection:
     records: tuple[Record, ...]
     #: Further records of the same, under a shorter time limit or another seed.
     num_repeated: int = 0
+    num_draws: int = 1  #: How many draws a record of a method that draws is the mean of.
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -85,7 +102,7 @@ class Selection:
         """Only the records whose cells have these values, such as ``method=BEST, k=2``."""
         wanted = setting.items()
         chosen = (r for r in self.records if all(getattr(r.cell, name) == value for name, value in wanted))
-        return Selection(tuple(chosen), self.num_repeated)
+        return Selection(tuple(chosen), self.num_repeated, self.num_draws)
 
     def by_size(self) -> Iterator[tuple[int, Selection]]:
         """Each number of candidates that occurs, with its records."""
@@ -135,6 +152,8 @@ class Selection:
             )
         if len(self.time_limits_s) > 1:
             last.append(f"The records have different time limits: {limits}.")
+        if self.num_draws > 1:
+            last.append(f"Methods that draw at random: on each instance the mean of {self.num_draws} draws.")
         if self.num_repeated:
             last.append(
                 f"{counted(self.num_repeated, 'record')} of the same instances and methods with a shorter limit or "
@@ -154,7 +173,7 @@ class Variation:
     """What a suite varies: it runs every combination of these settings on its instances."""
 
     methods: tuple[Method, ...]
-    sizes: tuple[int, ...] = (8,)  #: Numbers of candidates; none where these are the user's choice.
+    sizes: tuple[int, ...] = (8,)  #: Numbers of candidates; where there are several, the user may choose others.
     ks: tuple[int, ...] = (2,)
     ells: tuple[float, ...] = (1,)
     radii: tuple[float, ...] = (0,)
@@ -163,17 +182,27 @@ class Variation:
     is_watched: bool = False
     risks: tuple[float | None, ...] = (None,)  #: ``None`` for counting to k.
     mechanisms: tuple[str, ...] = ("partition",)
+    readings: tuple[str, ...] = (TEXT,)
+    spreads: tuple[str, ...] = (SPREAD,)
+    ms: tuple[int | None, ...] = (None,)  #: In nodes, where they are not stated as ratios.
+    limits_s: tuple[float, ...] = ()  #: Time limits, where they are varied and not the user's choice.
+    draws: int = 1  #: How often methods draw that draw at random; the others run once.
     instances: Literal["all", "first of each map", "first"] = "all"
 
     @property
+    def is_sized(self) -> bool:
+        """Whether the number of candidates is varied, and so the user's choice."""
+        return len(self.sizes) > 1
+
+    @property
     def is_for_all(self) -> bool:
-        """Whether plug-ins take part: not where playbooks are drawn or a risk is bounded."""
-        return not self.keep_playbook and self.risks == (None,)
+        """Whether plug-ins take part: not where playbooks are drawn, a risk is bounded, or m is read as by others."""
+        return not self.keep_playbook and self.risks == (None,) and self.readings == (TEXT,)
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell has these settings, whatever its map, time limit and seed; a plug-in may be the method."""
         return (
-            (not self.sizes or cell.num_candidates in self.sizes)
+            (self.is_sized or cell.num_candidates in self.sizes)
             and cell.k in self.ks
             and cell.ell in self.ells
             and cell.radius in self.radii
@@ -182,13 +211,16 @@ class Variation:
             and cell.is_watched == self.is_watched
             and cell.risk in self.risks
             and cell.mechanism in self.mechanisms
+            and cell.reading in self.readings
+            and cell.spread in self.spreads
+            and cell.m in self.ms
             and (cell.method in self.methods or cell.method.is_plugin)
         )
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that was drawn, beside the file also as ``.svg``."""
+    """A figure that was drawn, beside the file also as vectors."""
 
     png: Path
     caption: str
@@ -197,6 +229,11 @@ class Picture:
     def svg(self) -> Path:
         """The same as vectors."""
         return self.png.with_suffix(".svg")
+
+    @property
+    def pdf(self) -> Path:
+        """The same for LaTeX."""
+        return self.png.with_suffix(".pdf")
 
 
 Drawer = Callable[[Selection, Path, Mapping[str, Domain]], list[Picture]]
@@ -243,27 +280,132 @@ class Suite:
         seed, then the one with the smallest key. The order of ``records`` plays no part.
         """
         own = [record for record in records if record.has_ended and self.holds(record.cell)]
-        best: dict[tuple[object, ...], Record] = {}
+        has_limits = any(variation.limits_s for variation in self.variations)
+        best: dict[tuple[object, ...], dict[int, Record]] = {}
         num_repeated = 0
         for record in sorted(own, key=lambda r: (-r.cell.time_limit_s, r.cell.seed, r.cell.key)):
             cell = record.cell
-            place = (
-                cell.instance_key,
-                cell.method,
-                cell.k,
-                cell.ell,
-                cell.radius,
-                cell.m_ratio,
-                cell.risk,
-                cell.mechanism,
-            )
-            num_repeated += best.setdefault(place, record).cell.key != cell.key
-        return Selection(tuple(sorted(best.values(), key=order_of)), num_repeated)
+            limit = cell.time_limit_s if has_limits else None
+            draws = best.setdefault((cell.instance_key, cell.method, *cell.setting, limit), {})
+            is_other = any(first.cell.time_limit_s != cell.time_limit_s for first in draws.values())
+            num_repeated += is_other or draws.setdefault(cell.draw, record).cell.key != cell.key
+        merged = (_mean_of_draws([draws[i] for i in sorted(draws)]) for draws in best.values())
+        num_draws = max(map(len, best.values()), default=1)
+        return Selection(tuple(sorted(merged, key=order_of)), num_repeated, num_draws)
 
     def build_tables(self, records: Iterable[Record]) -> list[Table]:
         """The tables from records of any suites, none without records of this one."""
         chosen = self.select(records)
         return self.tables(chosen) if chosen.records else []
+
+
+_COUNTED = ("num_anonymized", "num_expansions", "num_searches", "num_partitions")
+
+
+def _mean_of_draws(records: Sequence[Record]) -> Record:
+    """One record for several draws of the same: means where there are numbers, else what the first has."""
+    first = records[0]
+    if len(records) == 1:
+        return first
+    outcomes = [record.outcome for record in records]
+    means: dict[str, Any] = {}
+    for name in ("apr", "mac", "runtime_s", "peak_memory_mb", "cpu_s", *_COUNTED):
+        values = [value for outcome in outcomes if (value := getattr(outcome, name)) is not None]
+        if values:
+            # Counts stay whole: nobody asks for a third of a candidate.
+            means[name] = round(fmean(values)) if name in _COUNTED else fmean(values)
+    is_finished = all(outcome.is_finished for outcome in outcomes)
+    return replace(first, outcome=replace(first.outcome, is_finished=is_finished, **means))
+
+
+# What an experiment of a study may vary, and which field of a variation it is.
+_VARIED = {
+    "candidates": "sizes", "k": "ks", "ell": "ells", "radius": "radii", "m": "ms", "m_ratio": "m_ratios",
+    "risk": "risks", "mechanism": "mechanisms", "reading": "readings", "spread": "spreads", "time_limit_s": "limits_s",
+}  # fmt: skip
+_KINDS: dict[str, tuple[type, ...]] = {
+    "sizes": (int,), "ks": (int,), "ells": (int, float), "radii": (int, float), "ms": (int,),
+    "m_ratios": (int, float), "risks": (float,), "mechanisms": (str,), "readings": (str,), "spreads": (str,),
+    "limits_s": (int, float),
+}  # fmt: skip
+_WORDS = {"mechanisms": MECHANISMS, "readings": READINGS, "spreads": SPREADS}
+_NONE = {"ms": "inf", "m_ratios": "inf", "risks": "none"}  # how a file writes that there is none
+EXPERIMENT_KEYS = (*_VARIED, "methods", "draws", "keep_playbook", "watched", "instances")
+_INSTANCES = ("all", "first of each map", "first")
+
+
+def read_variation(
+    data: Mapping[str, Any], where: str, read_method: Callable[[str], Method] = method_from_name
+) -> Variation:
+    """A variation as a study's file states it; ``where`` begins the messages about what is wrong with it."""
+    given: dict[str, Any] = {}
+    for name, value in data.items():
+        field = f"{where}.{name}"
+        if name in _VARIED:
+            own = _VARIED[name]
+            listed_values = value if isinstance(value, list) else [value]
+            given[own] = tuple(_checked(each, own, field) for each in listed_values)
+            if not given[own] or len(set(given[own])) < len(given[own]):
+                raise InvalidInputError(field, "values that differ, at least one", value)
+        elif name == "methods":
+            if not (isinstance(value, list) and value and all(isinstance(each, str) for each in value)):
+                raise InvalidInputError(field, "names of methods, as pbp/merge-bb/cost-asc/tunnel", value)
+            given["methods"] = tuple(map(read_method, value))
+        elif name == "draws":
+            given["draws"] = check_whole(field, value, "an integer >= 1", least=1)
+        elif name in ("keep_playbook", "watched"):
+            if not isinstance(value, bool):
+                raise InvalidInputError(field, "true or false", value)
+            given["is_watched" if name == "watched" else name] = value
+        elif name == "instances" and value in _INSTANCES:
+            given["instances"] = value
+        else:
+            expected = f"one of {', '.join(_INSTANCES)}" if name == "instances" else f"one of {listed(EXPERIMENT_KEYS)}"
+            raise InvalidInputError(field, expected, value if name == "instances" else name)
+    if "methods" not in given:
+        raise InvalidInputError(f"{where}.methods", "the names of the methods to run")
+    if given.get("ms", (None,)) != (None,) and given.get("m_ratios", (None,)) != (None,):
+        raise InvalidInputError(f"{where}.m", "m or m_ratio, not both")
+    return Variation(**given)
+
+
+def _checked(value: Any, own: str, field: str) -> Any:
+    """One value of a setting."""
+    if value == _NONE.get(own):
+        return None
+    if own in _WORDS:
+        if value not in _WORDS[own]:
+            raise UnknownMethodError(field, value, tuple(_WORDS[own]))
+        return value
+    least = {"sizes": 2, "ks": 1, "ms": 1}.get(own, 0)
+    is_of_kind = isinstance(value, _KINDS[own]) and not isinstance(value, bool)
+    if not is_of_kind or not least <= float(value) < math.inf:
+        none = f", or {_NONE[own]!r}" if own in _NONE else ""
+        raise InvalidInputError(field, f"numbers >= {least}{none}", value)
+    return value if _KINDS[own] == (int,) else float(value)
+
+
+@cache
+def paper_file() -> Mapping[str, Any]:
+    """The study of the paper, as its file states it."""
+    return read_toml(resources.files("veilroute.bench").joinpath("studies", "paper.toml").read_bytes(), "paper.toml")
+
+
+def read_toml(data: bytes, source: str | Path) -> Mapping[str, Any]:
+    """The data of a TOML file, or one line on what is wrong with it."""
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise FileFormatError(source, f"not TOML: {error}") from None
+
+
+def paper_variations(name: str) -> tuple[Variation, ...]:
+    """What the paper's file says about one of its suites."""
+    own = [each for each in paper_file()["experiment"] if each["name"] == name]
+    return tuple(
+        read_variation({key: value for key, value in each.items() if key not in ("name", "shown_as")}, f"paper.{name}")
+        for each in own
+    )
 
 
 def order_of(record: Record) -> tuple[Any, ...]:
@@ -272,4 +414,5 @@ def order_of(record: Record) -> tuple[Any, ...]:
     at = cell.instance
     ratio = float("inf") if cell.m_ratio is None else cell.m_ratio
     place = (at.map_name, cell.map_sha256, at.seed, at.start, at.goal, cell.num_candidates)
-    return (*place, cell.k, cell.ell, cell.radius, ratio, cell.risk or 0.0, cell.mechanism, cell.method.name, cell.key)
+    setting = (cell.k, cell.ell, cell.radius, ratio, cell.risk or 0.0, cell.mechanism, cell.reading, cell.spread)
+    return (*map(str, place[:2]), *place[2:3], *map(str, place[3:5]), place[5], *setting, cell.method.name, cell.key)

@@ -6,8 +6,8 @@ from itertools import chain, count
 from pathlib import Path
 
 from veilroute.bench.cells import Record
-from veilroute.bench.design import Picture, Selection, Suite, Variation
-from veilroute.bench.paper import MAPS, OPTIMAL
+from veilroute.bench.design import Picture, Selection, Suite, paper_variations
+from veilroute.bench.paper import MAPS
 from veilroute.bench.table import Table, Value, counted, format_apr
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError
@@ -108,6 +108,7 @@ def _draw(chosen: Selection, folder: Path, domains: Mapping[str, Domain]) -> lis
         pictures.append(Picture(folder / f"{name}.png", caption))
         draw_playbook(playbook, pictures[-1].png, dpi=110)
         draw_playbook(playbook, pictures[-1].svg)
+        draw_playbook(playbook, pictures[-1].pdf)
     return pictures
 
 
@@ -118,10 +119,7 @@ EXAMPLES_SUITE = Suite(
     shows="Optimal (2, 1, infinity)-anonymized paths on each of the six maps, and on den101d also for (2, 10, "
     "infinity).",
     found="On den101d, two candidates in the left corner share a class at ell = 1 and not at ell = 10.",
-    variations=(
-        Variation((OPTIMAL,), keep_playbook=True, instances="first of each map"),
-        Variation((OPTIMAL,), ells=(10,), keep_playbook=True, instances="first"),
-    ),
+    variations=paper_variations("examples"),
     takes=lambda cell: cell.keep_playbook,
     tables=_tables,
     findings=_findings,

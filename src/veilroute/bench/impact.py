@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 
 from veilroute.bench import paper
-from veilroute.bench.cells import Cell, Method
-from veilroute.bench.design import Selection, Suite, Variation, chart
+from veilroute.bench.cells import AUTHORS, CARRIED, TEXT, Cell, Method
+from veilroute.bench.design import Selection, Suite, chart, paper_variations
 from veilroute.bench.paper import method_label
 from veilroute.bench.table import Row, Table, Value, counted, format_number, format_seconds, listed
 
-_BOUNDED_VARIATION = Variation(paper.BOUNDED, ks=paper.BOUNDED_KS, m_ratios=paper.M_RATIOS)
 _ENDS = (paper.M_RATIOS[0], paper.M_RATIOS[-1])
 _M_HEADINGS = tuple(f"{ratio:g}" for ratio in paper.M_RATIOS)
 
@@ -20,7 +19,7 @@ def _is_bounded_or_limit(cell: Cell) -> bool:
     infinity where it was run: what m-Pbp converges to.
     """
     is_usual = cell.ell == 1 and cell.radius == 0 and cell.num_candidates == 8
-    is_usual = is_usual and not cell.keep_playbook and not cell.is_watched
+    is_usual = is_usual and not cell.keep_playbook and not cell.is_watched and cell.reading == TEXT
     if cell.m_ratio is None:
         return is_usual and cell.method in (paper.BEST, paper.OPTIMAL)
     return is_usual and (cell.method in paper.BOUNDED or cell.method.is_plugin)
@@ -106,9 +105,9 @@ def _tables_4(chosen: Selection) -> list[Table]:
         if (method, k) in paper.TABLE4:
             rows.append((k, label, "paper", *paper.TABLE4[method, k].values(), *beside, None))
     notes = [
-        "m is a number of nodes: the given multiple of those on a shortest path from start to goal. The extra cost of "
-        "Rbp is then at most two steps for each of them, and its MAC at most about twice the multiple. The paper's is "
-        "above that, so its m must have been measured against something else: compare shapes, not heights.",
+        "m is a number of nodes: the given multiple of those on a shortest path from start to goal. The paper's m is "
+        "that multiple of the secret's own base cost, which is longer and gives the secret away, and its Rbp adds up "
+        "the walks of all candidates: compare shapes, not heights. --reading authors computes the paper's rows.",
         *_finite_m_note(chosen),
     ]
     if has_limit:
@@ -186,6 +185,54 @@ def _cheaper(row: Sequence[float | None], other: Sequence[float | None]) -> str:
     return listed([ratio for ratio, a, b in places if a is not None and b is not None and a < b])
 
 
+_READ_ROWS = (
+    (paper.RBP, CARRIED, "Rbp, sums carried over"),
+    (paper.RBP, AUTHORS, "Rbp, sums set back"),
+    (paper.CBP, AUTHORS, "Cbp"),
+    (paper.M_PBP, AUTHORS, "m-Pbp"),
+)
+"""The rows of the authors' reading: method, reading, name."""
+
+
+def _tables_authors(chosen: Selection) -> list[Table]:
+    """The supplement's table again, with m as the authors' program has it."""
+    rows: list[Row] = []
+    bases: list[int] = []
+    ks = sorted({*paper.BOUNDED_KS, *(record.cell.k for record in chosen.records)})
+    for k, (method, reading, label) in product(ks, _READ_ROWS):
+        ours = [chosen.where(method=method, reading=reading, k=k, m_ratio=r).averages for r in paper.M_RATIOS]
+        bases += [cells.num_cells for cells in ours]
+        macs, counts = [cells.mac for cells in ours], _span([cells.num_macs for cells in ours])
+        printed = paper.TABLE4.get((method, k), {})
+        rows.append((k, label, "authors' reading", *macs, _largest_difference(macs, [*printed.values()]), counts))
+        if printed:
+            rows.append((k, label, "paper", *printed.values(), None, None))
+    notes = [
+        "UNSAFE: m is the given multiple of the base cost of the secret, so that who counts the shared nodes learns "
+        "about the secret. No playbook comes of it.",
+        "Rbp, sums carried over: the cost of each candidate holds those of the walks of all candidates before it, as "
+        "in the authors' program, where a sum is never set back to 0. Rbp, sums set back: the same walks without that.",
+        "Largest difference: of a figure from the paper's, relative to it.",
+    ]
+    title = "Table 4 as the authors' program reads m: mean MAC by k and m (unsafe)"
+    columns = ("k", "planner", "source", *_M_HEADINGS, "largest difference", "instances")
+    fixed = "ell = 1, radius 0"
+    return [chosen.build_table("authors", title, columns, rows, fixed=fixed, bases=bases, notes=notes)]
+
+
+def _largest_difference(macs: Sequence[float | None], printed: Sequence[paper.Printed]) -> str | None:
+    """Of a row from the paper's, relative to it, where both have numbers."""
+    numbers = zip(macs, map(paper.number, printed), strict=False)
+    differences = [abs(mac / theirs - 1) for mac, theirs in numbers if mac is not None and theirs]
+    return f"{100 * max(differences):.1f} %" if differences else None
+
+
+def _findings_authors(chosen: Selection) -> Iterator[str]:
+    for row in _tables_authors(chosen)[0].rows:
+        if row[2] == "authors' reading" and row[-2]:
+            yield f"{row[1]}, k = {row[0]}: the largest difference from the paper's row is {row[-2]}."
+
+
 def _tables_klr(chosen: Selection) -> list[Table]:
     """MAC by k, ell and radius."""
     rows: list[Row] = []
@@ -248,7 +295,7 @@ TABLE3_SUITE = Suite(
     where="Table 3, section 6.2",
     shows="The runtime of the planners for bounded m, for m of 0.1 to 10 times the shortest path.",
     found="Rbp and Cbp are far faster than m-Pbp, and Cbp becomes faster as m grows.",
-    variations=(_BOUNDED_VARIATION,),
+    variations=paper_variations("table3"),
     takes=lambda cell: cell.m_ratio is not None and _is_bounded_or_limit(cell),
     tables=_tables_3,
     findings=_findings_3,
@@ -262,11 +309,23 @@ TABLE4_SUITE = Suite(
     shows="The MAC of the planners for bounded m by k and m, with 8 candidates and ell = 1.",
     found="The MAC of Rbp and Cbp grows without bound as m does, and Rbp does not depend on k. The MAC of m-Pbp "
     "converges to that of Pbp. For small m and k of 3 or 5 Cbp is cheaper than m-Pbp, for larger m dearer.",
-    variations=(_BOUNDED_VARIATION,),
+    variations=paper_variations("table4"),
     takes=_is_bounded_or_limit,
     tables=_tables_4,
     findings=_findings_4,
     pictures=chart("table4", "Mean MAC by m over the shortest path, both axes logarithmic."),
+)
+
+AUTHORS_SUITE = Suite(
+    name="authors",
+    heading="Table 4 as the authors' program reads m (unsafe)",
+    where="Figure 6, section 6.2, and the table of the supplement with its numbers",
+    shows="The same table, whose m is the given multiple of the secret's base cost.",
+    found="As above.",
+    variations=paper_variations("authors"),
+    tables=_tables_authors,
+    findings=_findings_authors,
+    pictures=lambda *_: [],
 )
 
 KLR_SUITE = Suite(
@@ -276,7 +335,7 @@ KLR_SUITE = Suite(
     shows="The MAC of Merge-BB with CostAsc and Tunnel by k, ell and radius. The figure has no numbers in the text.",
     found="Larger k and larger ell raise the MAC. The radius has no monotonic effect: a larger one shortens both the "
     "hidden routes and the routes that they are measured against.",
-    variations=(Variation(paper.KLR_METHODS, ks=paper.KLR_KS, ells=paper.KLR_ELLS, radii=paper.KLR_RADII),),
+    variations=paper_variations("klr"),
     tables=_tables_klr,
     findings=_findings_klr,
     pictures=chart(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from veilroute.bench import paper
 from veilroute.bench.cells import Method
-from veilroute.bench.design import Averages, Selection, Suite, Variation, chart
+from veilroute.bench.design import Averages, Selection, Suite, chart, paper_variations
 from veilroute.bench.paper import method_label
 from veilroute.bench.table import Row, Table
 
@@ -81,17 +81,10 @@ ADVERSARIES_SUITE = Suite(
     shows="Beyond the paper, which counts who stays possible: three observers who bet on how probable each candidate "
     "is, against each planner, and against plans that bound the risk.",
     found="",
-    variations=(
-        Variation(_FINITE, m_ratios=(RATIO,), is_watched=True),
-        Variation(_WHOLE, is_watched=True),
-        Variation(
-            (paper.OPTIMAL,), m_ratios=(RATIO, None), is_watched=True, risks=(RISK,),
-            mechanisms=("partition", "randomised"),
-        ),
-    ),
+    variations=paper_variations("adversaries"),
     tables=_tables,
     findings=_findings,
     pictures=chart(
         "adversaries", "How often each observer guesses right within the promise; dots: when all has been seen."
     ),
-)  # fmt: skip
+)

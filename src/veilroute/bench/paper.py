@@ -48,6 +48,9 @@ def method_label(method: Method) -> str:
     """How tables and figures call a method, for example ``Merge-BB, CostAsc, Tunnel``."""
     if method == OPTIMAL:
         return "optimal (exact)"
+    if method.command:
+        program, _, rest = method.command.partition(" ")
+        return f"{program.replace(chr(92), '/').rpartition('/')[2]} {rest}".strip()
     if method in BOUNDED:
         return _LABELS[method.planner]
     planner = "" if method.planner == "pbp" else method.planner

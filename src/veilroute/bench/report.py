@@ -17,7 +17,8 @@ from pathlib import Path
 from string import Template
 
 from veilroute.bench.cells import Cell, Record
-from veilroute.bench.design import Picture, order_of
+from veilroute.bench.comparing import build_tables
+from veilroute.bench.design import Picture, Selection, Suite, order_of, paper_file
 from veilroute.bench.paper import MAPS, method_label
 from veilroute.bench.suites import SIZED_SUITES, SUITES, find_suite
 from veilroute.bench.table import Table, counted, escape_markdown, format_seconds, listed
@@ -83,14 +84,14 @@ class Page:
         self._markdown.append(markdown)
 
 
-def how_it_was_made(suite_names: Sequence[str], records: Sequence[Record], notes: Sequence[str]) -> Iterator[str]:
+def how_it_was_made(names: Sequence[str | Suite], records: Sequence[Record], notes: Sequence[str]) -> Iterator[str]:
     """Sentences on how the records of some suites came about; ``notes``, which the records do not know, come first."""
-    suites = [find_suite(name) for name in suite_names]
+    suites = [find_suite(each) if isinstance(each, str) else each for each in names]
     own = [record for record in records if any(suite.holds(record.cell) for suite in suites)]
     failed = sorted((record for record in own if not record.has_ended), key=order_of)
     stopped = [record for record in own if record.has_ended and not record.outcome.is_finished]
     yield from (f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes)
-    yield f"Suites: {listed(suite_names)}."
+    yield f"Suites: {listed(suite.name for suite in suites)}."
     yield (
         f"Cells: {len(own)}; {len(own) - len(stopped) - len(failed)} came to their own end, {len(stopped)} were "
         f"stopped by the clock, {len(failed)} ended with an error."
@@ -144,44 +145,49 @@ def _duration(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class ReportFiles:
-    """Where a report is: its two forms, and every picture as ``.png`` and as ``.svg``."""
+    """Where a report is: its two forms, every picture as ``.png``, ``.svg`` and ``.pdf``, every table as ``.csv`` and
+    ``.tex``."""
 
     html: Path
     markdown: Path
     figures: tuple[Path, ...]
+    tables: tuple[Path, ...]
 
 
 def write_report(
     out: Path,
-    suite_names: Sequence[str],
+    suites: Sequence[str | Suite],
     records: Sequence[Record],
     *,
     domains: Mapping[str, Domain],
     notes: Sequence[str],
     command: str,
+    title: str = str(paper_file()["title"]),
+    about: str = str(paper_file()["about"]),
 ) -> ReportFiles:
-    """Write ``report.html``, ``report.md`` and ``figures/`` into a folder, which is made when it is not there.
+    """Write ``report.html``, ``report.md``, ``figures/`` and ``tables/`` into a folder, made when it is not there.
 
     The same records give the same bytes, in whatever order they come. Those of other suites are left aside, and a run
     that is not complete is reported as far as it got. Examples are drawn on ``domains``, maps by name or by hash.
     ``notes`` are sentences about the run; ``command`` is what was typed, with a suite or ``all`` after ``bench``.
+    Suites come by name or as they are; the page begins with a ``title`` and a paragraph ``about`` them.
     """
-    figures = out / "figures"
+    figures, folder = out / "figures", out / "tables"
     figures.mkdir(parents=True, exist_ok=True)
-    page = Page("The paper's experiments, run with veilroute")
-    page.add_text(
-        "The tables and figures of H. Takahashi and A. Fukunaga, On the Transit Obfuscation Problem (AAMAS 2024), "
-        "computed again. The paper's figures stand beside ours. The row optimal (exact) is not in the paper: it is "
-        "our own planner."
-    )
+    folder.mkdir(exist_ok=True)
+    page = Page(title)
+    if about:
+        page.add_text(about)
     page.add_heading("How this was made", "how")
     page.add_command(command)
-    page.add_bullets(list(how_it_was_made(suite_names, records, notes)))
+    page.add_bullets(list(how_it_was_made(suites, records, notes)))
     paths: list[Path] = []
-    for suite in map(find_suite, suite_names):
+    kept: list[Path] = []
+    for suite in (find_suite(each) if isinstance(each, str) else each for each in suites):
         page.add_heading(suite.heading, f"suite-{suite.name}")
         said = f"In the paper ({suite.where}): {suite.shows} It found: {suite.found}" if suite.where else suite.shows
-        page.add_text(said)
+        if said:
+            page.add_text(said)
         chosen, tables = suite.select(records), suite.build_tables(records)
         drawn = suite.pictures(chosen, figures, domains) if chosen.records else []
         if not tables:
@@ -193,13 +199,30 @@ def write_report(
             page.add_table(_only_drawn(table, drawn) if "picture" in table.columns else table)
         for picture in drawn:
             page.add_picture(picture)
-            paths += [picture.png, picture.svg]
+            paths += [picture.png, picture.svg, picture.pdf]
+        kept += _write_tables(folder, [*tables, *_details(suite, chosen, tables)])
         page.add_text("Made by:")
         page.add_command(suite_command(command, suite.name))
-    files = ReportFiles(out / "report.html", out / "report.md", tuple(paths))
+    files = ReportFiles(out / "report.html", out / "report.md", tuple(paths), tuple(kept))
     files.html.write_text(page.to_html(), encoding="utf-8", newline="\n")
     files.markdown.write_text(page.to_markdown(), encoding="utf-8", newline="\n")
     return files
+
+
+def _details(suite: Suite, chosen: Selection, tables: Sequence[Table]) -> list[Table]:
+    """Means with intervals, rows for each map and paired tests, for the files of a suite that does not show them."""
+    if not chosen.records:
+        return []
+    shown = {table.name for table in tables}
+    return [table for table in build_tables(chosen, name=suite.name) if table.name not in shown]
+
+
+def _write_tables(folder: Path, tables: Iterable[Table]) -> Iterator[Path]:
+    for table in tables:
+        for suffix, text in (("csv", table.to_csv()), ("tex", table.to_latex())):
+            path = folder / f"{table.name}.{suffix}"
+            path.write_text(text, encoding="utf-8", newline="\n")
+            yield path
 
 
 def suite_command(command: str, suite_name: str) -> str:
@@ -217,6 +240,9 @@ def suite_command(command: str, suite_name: str) -> str:
     if not is_for_all or not places:
         return command
     words[places[0]] = suite_name
+    if "--reading" in words:  # the suite authors is named already, and others do not take it
+        at = words.index("--reading")
+        del words[at : at + 2]
     return shlex.join(words)
 
 

@@ -14,18 +14,21 @@ from typing import Any, NamedTuple
 
 from veilroute.adversary import ADVERSARIES, watch_playbook
 from veilroute.auditing import audit_playbook
-from veilroute.bench.cells import Cell, Method, Outcome, Record
+from veilroute.bench.authors import read_as_authors
+from veilroute.bench.cells import CARRIED, SPREAD, TEXT, Cell, Method, Outcome, Record
 from veilroute.bench.executors import TimeEstimate, Workforce, peak_memory_mb, provenance
+from veilroute.bench.external import run_external
 from veilroute.bench.results import RecordStore
 from veilroute.covering.cover import cover
-from veilroute.domain import Domain, WithinDistance, draw_candidates, generate_rooms, grid_domain
+from veilroute.domain import Domain, WithinDistance, draw_candidates, generate_rooms, generate_streets, grid_domain
+from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.errors import InvalidInputError, VeilrouteError
+from veilroute.jsontext import dump_canonical, parse_json
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem, Trip
-from veilroute.progress import Incumbent, Progress
+from veilroute.progress import Incumbent, Progress, Watch
 from veilroute.solver import solve
 
-SPREAD = "all-pairs"  #: the reading of spread in all experiments, as the paper's partitioners have it
 _SHOWN = 300
 _TICK_S = 0.25
 
@@ -38,15 +41,16 @@ class Job:
     """A cell with all that a worker needs to run it."""
 
     cell: Cell
-    map_text: str  #: The rows of the map, joined by newlines, because a worker elsewhere has no files.
+    map_text: str  #: The map, by :func:`map_text`, because a worker elsewhere has no files.
     run_id: str  #: Names the run in the record.
 
 
 def map_text(domain: Domain) -> str:
-    """The map of a grid as a :class:`Job` carries it."""
-    if domain.grid is None:
-        raise InvalidInputError("domain", "a grid")
-    return "\n".join(domain.grid.rows())
+    """A domain as a :class:`Job` carries it: the rows of a plain grid, or else JSON."""
+    grid = domain.grid
+    if grid is not None and grid.movement == 4 and grid.anchor is None:
+        return "\n".join(grid.rows())
+    return dump_canonical(domain_to_dict(domain)).decode("utf-8")
 
 
 def run_cell(job: Job) -> dict[str, Any]:
@@ -86,23 +90,34 @@ def _run(job: Job) -> Outcome:
     domain = _parse_map(job.map_text)
     if domain.sha256 != cell.map_sha256:
         raise InvalidInputError("map", f"the one with SHA-256 {cell.map_sha256[:12]}...", domain.sha256[:12])
-    _warm_up(cell.method, cell.radius, cell.m_ratio is not None)
+    is_bounded = cell.m_ratio is not None or cell.m is not None
+    if not cell.method.command:
+        _warm_up(cell.method, cell.radius, is_bounded, is_grid=domain.grid is not None)
     instance = cell.instance
     problem = Problem(domain, [Trip(instance.start, instance.goal)], instance.candidates, WithinDistance(cell.radius))
-    m = bounded_m(problem, cell.m_ratio)
-    privacy = Privacy(cell.k, cell.ell, m, SPREAD, risk=cell.risk, mechanism=cell.mechanism)
+    if cell.method.command:
+        privacy = Privacy(cell.k, cell.ell, None, cell.spread)
+        return run_external(cell.method.command, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s)
+    if cell.reading != TEXT:
+        return _read_as_authors(cell, problem)
+    m = bounded_m(problem, cell.m_ratio) if cell.m is None else cell.m
+    asked: dict[str, Any] = {"k": cell.k} if cell.risk is None else {"risk": cell.risk}
+    privacy = Privacy(ell=cell.ell, m=m, spread=cell.spread, mechanism=cell.mechanism, **asked)
     if cell.is_watched:
         problem = replace(problem, prior=[1 / rank for rank in range(1, cell.num_candidates + 1)])
     found: list[Incumbent] = []
+    counts: Mapping[str, int] = {}
 
     def collect(progress: Progress) -> None:
+        nonlocal counts
+        counts = progress.counts
         # Every report holds the best so far: the same object until a better one is found.
         if progress.incumbent is not None and progress.incumbent not in found[-1:]:
             found.append(progress.incumbent)
 
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     playbook = _solve(cell.method, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s, progress=collect)
-    runtime_s = time.perf_counter() - began
+    runtime_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
     claims = playbook.claims
     return Outcome(
         status=playbook.status,
@@ -116,10 +131,26 @@ def _run(job: Job) -> Outcome:
         runtime_s=runtime_s,
         improvements=tuple((float(best.elapsed_s), int(best.num_anonymized), float(best.mac)) for best in found),
         peak_memory_mb=peak_memory_mb(),
+        cpu_s=cpu_s,
+        num_expansions=counts.get("expansions"),
+        num_searches=counts.get("searches"),
+        num_partitions=counts.get("partitions"),
         audit_holds=audit_playbook(playbook).holds if cell.keep_playbook else None,
         playbook=playbook.to_dict(embed_domain=False) if cell.keep_playbook else None,
         guesses=tuple(_guesses(playbook)) if cell.is_watched else (),
     )
+
+
+def _read_as_authors(cell: Cell, problem: Problem) -> Outcome:
+    if cell.m_ratio is None:
+        raise InvalidInputError("reading", "a finite m for the authors' reading")
+    began, began_cpu = time.perf_counter(), time.process_time()
+    outcome = read_as_authors(
+        problem, Privacy(cell.k, cell.ell, None, cell.spread), cell.method, cell.m_ratio,
+        is_carried=cell.reading == CARRIED, seed=cell.seed, watch=Watch(time_limit_s=cell.time_limit_s),
+    )  # fmt: skip
+    runtime_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
+    return replace(outcome, runtime_s=runtime_s, cpu_s=cpu_s, peak_memory_mb=peak_memory_mb())
 
 
 def _guesses(playbook: Playbook) -> Iterator[tuple[str, float, float]]:
@@ -137,13 +168,15 @@ def _solve(method: Method, problem: Problem, privacy: Privacy, **options: Any) -
 
 @lru_cache(maxsize=8)
 def _parse_map(text: str) -> Domain:
+    if text.startswith("{"):
+        return domain_from_dict(parse_json(text.encode("utf-8"), "map"))
     return grid_domain(text.split("\n"))
 
 
 @cache
-def _warm_up(method: Method, radius: float, is_bounded: bool) -> None:
+def _warm_up(method: Method, radius: float, is_bounded: bool, *, is_grid: bool = True) -> None:
     """Compile, or load, what the method runs, so that no cell is charged for it: a tiny problem of the same kind."""
-    domain = generate_rooms(12, 16, seed=1)
+    domain = generate_rooms(12, 16, seed=1) if is_grid else generate_streets(5, 5, seed=1)
     start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
     places = draw_candidates(domain, start, goal, 6, seed=1)
     problem = Problem(domain, [Trip(start, goal)], places, WithinDistance(radius))

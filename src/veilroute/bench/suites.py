@@ -13,10 +13,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from veilroute.bench.cells import Cell, Instance, Method
+from veilroute.bench.cells import AUTHORS, EXTERNAL, TEXT, Cell, Instance, Method
 from veilroute.bench.design import Suite, Variation
 from veilroute.bench.examples import EXAMPLES_SUITE
-from veilroute.bench.impact import KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
+from veilroute.bench.impact import AUTHORS_SUITE, KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.bench.observing import ADVERSARIES_SUITE
 from veilroute.bench.paper import MAPS, SIZES
 from veilroute.bench.partitioning import CONVERGENCE_SUITE, TABLE1_SUITE, TABLE2_SUITE
@@ -29,22 +29,21 @@ from veilroute.maps import MapStore, hash_text
 from veilroute.registry import read_option
 
 _SUITES = (
-    TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE, CONVERGENCE_SUITE, KLR_SUITE, EXAMPLES_SUITE,
-    ADVERSARIES_SUITE,
+    TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE, AUTHORS_SUITE, CONVERGENCE_SUITE, KLR_SUITE,
+    EXAMPLES_SUITE, ADVERSARIES_SUITE,
 )  # fmt: skip
 
-#: By name, in the order of a report; ``all`` stands for all of them.
+#: By name, in the order of a report; ``all`` stands for all of them but ``authors``, which ``--reading authors`` adds.
 SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}
 #: Suites that vary the number of candidates; the others have one.
-SIZED_SUITES = tuple(suite.name for suite in _SUITES if any(not variation.sizes for variation in suite.variations))
+SIZED_SUITES = tuple(suite.name for suite in _SUITES if any(variation.is_sized for variation in suite.variations))
 
 # From quick to slow, where they differ by much.
 _PACE = ("optimal", "naive", "rbp", "cbp", "m-pbp", "merge-bb", "df-bb")
 
-#: How much is run: pairs of start and goal on each map, and the time limit of each cell in seconds.
-PRESETS = {"quick": (2, 4.0), "paper": (5, 300.0)}
 MAX_CANDIDATES = max(SIZES)  #: how many candidates each instance has; an experiment takes the first so many
 MAX_PAIRS = 1000  #: the most pairs of start and goal on a generated map
+DRAW_STEP = 10**6  #: from the seed of one draw to that of the next, beyond all numbers of pairs
 
 _GENERATED_SIZES = ((40, 72), (36, 36), (150, 132), (150, 150), (136, 80), (44, 48))
 #: Names and sizes (height, width) of the maps that stand in for the paper's six; the largest two are smaller.
@@ -60,12 +59,13 @@ class Choice:
     sizes: tuple[int, ...] = ()
     #: Names of methods, all when empty; one that names a plug-in joins those of the suite.
     methods: tuple[str, ...] = ()
+    draws: int = 1  #: How often methods draw that draw at random, at least.
+    externals: tuple[str, ...] = ()  #: Commands that run the programs of others, beside the methods.
 
     def __post_init__(self) -> None:
         if not is_number(self.time_limit_s) or not 0 < self.time_limit_s < math.inf:
             raise InvalidInputError("--time-limit", "a number of seconds > 0", self.time_limit_s)
-        for size in self.sizes:
-            check_whole("--candidates", size, f"numbers from 2 to {MAX_CANDIDATES}", least=2, most=MAX_CANDIDATES)
+        check_whole("--draws", self.draws, "an integer >= 1", least=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +78,20 @@ class Terrain:
     remark: str  #: Says in one line which maps these are.
 
 
-def suite_names(name: str) -> tuple[str, ...]:
-    """The suites that a name stands for: itself, or all of them for ``all``."""
-    if name == "all":
-        return tuple(SUITES)
-    if name not in SUITES:
+def suite_names(name: str, reading: str = TEXT) -> tuple[str, ...]:
+    """The suites that a name stands for: itself, or all of them for ``all``; ``authors`` also by the reading of m."""
+    if name not in (*SUITES, "all"):
         raise UnknownMethodError("SUITE", name, (*SUITES, "all"))
-    return (name,)
+    if reading not in (TEXT, AUTHORS):
+        raise UnknownMethodError("--reading", reading, (TEXT, AUTHORS))
+    wanted = [each for each in SUITES if name in (each, "all") and (each != "authors" or name == each)]
+    if reading == AUTHORS:
+        if not {"table4", "authors"} & set(wanted):
+            raise InvalidInputError(
+                "--reading", "a suite with a finite m for the reading authors: table4, or all", name
+            )
+        wanted = [each for each in SUITES if each in (*wanted, "authors")]
+    return tuple(wanted)
 
 
 def find_suite(name: str) -> Suite:
@@ -94,18 +101,23 @@ def find_suite(name: str) -> Suite:
     return SUITES[name]
 
 
-def build_cells(names: Sequence[str], terrain: Terrain, choice: Choice) -> list[Cell]:
-    """All cells of some suites, each once, in the order in which they should be run.
+def build_cells(names: Sequence[str | Suite], terrain: Terrain, choice: Choice) -> list[Cell]:
+    """All cells of some suites, by name or as they are, each once, in the order in which they should be run.
 
     Pairs come one after the other, and maps in turns, so that a run that is stopped half way has all methods on some
     instances; the cells of one instance begin with the quick ones.
     """
-    if choice.sizes and not set(names) & set(SIZED_SUITES):
+    suites = [find_suite(each) if isinstance(each, str) else each for each in names]
+    variations = [variation for suite in suites for variation in suite.variations]
+    if choice.sizes and not any(variation.is_sized for variation in variations):
         expected = f"one of the suites that vary it ({', '.join(SIZED_SUITES)}), or all"
-        raise InvalidInputError("--candidates", expected, ", ".join(names))
-    variations = [variation for name in names for variation in find_suite(name).variations]
+        raise InvalidInputError("--candidates", expected, ", ".join(suite.name for suite in suites))
+    most = max(len(instance.candidates) for instance in terrain.instances)
+    for size in choice.sizes:
+        check_whole("--candidates", size, f"numbers from 2 to {most}", least=2, most=most)
     known = tuple(dict.fromkeys(method.name for variation in variations for method in variation.methods))
     plugins = tuple(read_method(text, known) for text in choice.methods if text not in known)
+    plugins += tuple(Method(EXTERNAL, extra=(("command", command),)) for command in choice.externals)
     joined = [replace(variation, methods=plugins) for variation in variations if variation.is_for_all]
     cells = {cell.key: cell for each in (*variations, *joined) for cell in _cells_of(each, terrain, choice)}
     names_wanted = choice.methods or known
@@ -120,7 +132,7 @@ def build_cells(names: Sequence[str], terrain: Terrain, choice: Choice) -> list[
     return sorted(chosen, key=turn)  # stable: what is alike here stays in the order of the design
 
 
-def read_method(text: str, known: tuple[str, ...]) -> Method:
+def read_method(text: str, known: tuple[str, ...] = (), *, may_be_built_in: bool = False) -> Method:
     """A method that names a plug-in, as ``pbp/PARTITIONER/NAME=VALUE``, after checking that it is there and takes the
     options; with ``known``, the names of other methods, for the message when it is no such method."""
     # Here, because they load kernels, and the methods of the suites need no look at them.
@@ -143,23 +155,27 @@ def read_method(text: str, known: tuple[str, ...]) -> Method:
             table.find(part)
     except UnknownMethodError:
         raise unknown from None
-    if len(parts) > len(slots) or not method.is_plugin:
+    if len(parts) > len(slots) or not (method.is_plugin or may_be_built_in):
         raise unknown
     find_planner(planner, method.options)
     return method
 
 
 def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterator[Cell]:
-    sizes = variation.sizes or tuple(sorted(set(choice.sizes))) or SIZES
+    sizes = (variation.is_sized and tuple(sorted(set(choice.sizes)))) or variation.sizes
+    draws = range(max(variation.draws, choice.draws))
     num_instances = {"all": len(terrain.instances), "first of each map": len(terrain.domains), "first": 1}
     for instance in terrain.instances[: num_instances[variation.instances]]:
-        settings = product(
+        settings: Iterator[tuple[Any, ...]] = product(
             sizes, variation.methods, variation.ks, variation.ells, variation.radii, variation.m_ratios,
-            variation.risks, variation.mechanisms,
+            variation.risks, variation.mechanisms, variation.readings, variation.spreads, variation.ms,
+            variation.limits_s or (choice.time_limit_s,), draws,
         )  # fmt: skip
-        for size, method, k, ell, radius, m_ratio, risk, mechanism in settings:
+        for size, method, k, ell, radius, m_ratio, risk, mechanism, reading, spread, m, limit, draw in settings:
+            if (draw and not method.draws_at_random) or size > len(instance.candidates):
+                continue
             # Numbers of one kind each, because 1 and 1.0 would be two keys.
-            yield Cell(
+            cell = Cell(
                 instance=replace(instance, candidates=instance.candidates[:size]),
                 map_sha256=terrain.domains[instance.map_name].sha256,
                 method=method,
@@ -167,13 +183,19 @@ def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterato
                 ell=float(ell),
                 radius=float(radius),
                 m_ratio=None if m_ratio is None else float(m_ratio),
-                time_limit_s=float(choice.time_limit_s),
-                seed=instance.seed,
+                time_limit_s=float(limit),
+                seed=instance.seed + DRAW_STEP * draw,
                 keep_playbook=variation.keep_playbook,
                 is_watched=variation.is_watched,
                 risk=risk,
                 mechanism=mechanism,
+                reading=reading,
+                spread=spread,
+                m=m,
+                draw=draw,
             )
+            if not method.command or cell.fits_programs:
+                yield cell
 
 
 def find_terrain(*, num_pairs: int, map_names: Sequence[str] = (), directory: Path | None = None) -> Terrain:

@@ -1,6 +1,8 @@
-"""A table as data, its forms (plain text, Markdown, HTML), and how numbers are written in all of them."""
+"""A table as data, its forms (plain text, Markdown, HTML, CSV, LaTeX), and how numbers are written in all of them."""
 
+import csv
 import html
+import io
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -9,7 +11,7 @@ from dataclasses import dataclass
 Value = str | int | float | None
 Row = tuple[Value, ...]
 
-_NUMBER = re.compile(r"(n/a|-|[<≥]? ?\d.*|\d+ of \d+)$")
+_NUMBER = re.compile(r"(n/a|-|[<≥]? ?-?\d.*|\d+ of \d+)$")
 _NOTE_WIDTH = 100
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~$])")
 
@@ -78,6 +80,29 @@ class Table:
         ]
         return "\n".join(lines) + "\n"
 
+    def to_csv(self) -> str:
+        """A line of headings and one for each row; numbers with all their digits, an empty field for ``None``."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows([["" if value is None else value for value in row] for row in self.rows])
+        return text.getvalue()
+
+    def to_latex(self) -> str:
+        """A ``table`` for ``booktabs``; the title is its caption, the notes stand below."""
+        ends = "".join("r" if right else "l" for right in self._is_number())
+        lines = [" & ".join(map(escape_latex, row)) + r" \\" for row in (self.columns, *self._texts())]
+        notes = [rf"\par\footnotesize {escape_latex(note)}" for note in self.notes]
+        return "\n".join(
+            [
+                r"% Needs \usepackage{booktabs}.", r"\begin{table}", r"\centering",
+                rf"\caption{{{escape_latex(self.title)}}}", rf"\label{{tab:{self.name}}}",
+                rf"\begin{{tabular}}{{{ends}}}",
+                r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule", r"\end{tabular}", *notes,
+                r"\end{table}", "",
+            ]
+        )  # fmt: skip
+
     def _texts(self) -> list[list[str]]:
         return [[_text(value) for value in row] for row in self.rows]
 
@@ -98,6 +123,18 @@ def _text(value: Value) -> str:
         return format_number(value)
     # Names of maps come from files and may hold anything; a table has one line for each row.
     return "".join(letter if letter.isprintable() else "?" for letter in str(value))
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"$<$", ">": r"$>$", "≥": r"$\geq$", "±": r"$\pm$",
+}  # fmt: skip
+
+
+def escape_latex(text: str) -> str:
+    """Text that LaTeX sets as it is, in one line; a minus before a number is one."""
+    escaped = "".join(_LATEX.get(letter, letter) for letter in " ".join(text.split()))
+    return re.sub(r"(?<![\w.)])-(?=\d)", "$-$", escaped)
 
 
 def escape_markdown(text: str) -> str:

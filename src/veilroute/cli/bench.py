@@ -1,4 +1,4 @@
-"""`veilroute bench`: the paper's tables and figures."""
+"""`veilroute bench`: the paper's tables and figures, and studies of one's own."""
 
 import math
 import shlex
@@ -7,7 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from typer import Argument, Option
@@ -15,14 +15,16 @@ from typer import Argument, Option
 from veilroute import __version__
 from veilroute.bench import suites
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
+from veilroute.bench.external import split_command
 from veilroute.bench.report import write_report
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
+from veilroute.bench.study import Study, read_study, shipped_studies
 from veilroute.bench.table import counted
 from veilroute.cli.console import DONE, INTERRUPTED, emit, emit_json, live_progress, polite_interrupt, remark, stderr
 from veilroute.cluster import hush_dask
 from veilroute.covering.crew import num_threads
-from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.errors import InvalidInputError
 from veilroute.progress import Progress
 
 _LINE_EVERY_S = 30.0
@@ -31,8 +33,13 @@ _READY = "getting ready (a first run compiles for a minute)"
 
 
 def run_bench(
-    suite: str = Argument(metavar="SUITE", help=f"{', '.join(suites.SUITES)}, or all."),
-    preset: str = Option("quick", metavar="quick|paper", help="How many pairs, and how long for each cell."),
+    suite: str = Argument(metavar="SUITE", help=f"{', '.join(suites.SUITES)}, all, or run."),
+    study: str | None = Argument(
+        None, metavar="STUDY", help=f"After run: a study's .toml file, or {', '.join(shipped_studies())}."
+    ),
+    preset: str | None = Option(
+        None, metavar="NAME", help="How much is run: quick or paper, or one of the study's. [quick, or the first]"
+    ),
     candidates: list[str] | None = Option(
         None, metavar="N", help=f"How many candidates, 8 or 8,12; for {', '.join(suites.SIZED_SUITES)}. [8,12,16]"
     ),
@@ -43,6 +50,13 @@ def run_bench(
     method: list[str] | None = Option(
         None, metavar="NAME", help="Only this method, as pbp/merge-bb/cost-asc/tunnel; may be repeated. [all]"
     ),
+    reading: str = Option(
+        "text", metavar="text|authors", help="Also table4 with m as the paper's authors had it, which is unsafe."
+    ),
+    external: list[str] | None = Option(
+        None, metavar="'CMD {instance}'", help="Also run this program of others on each instance; may be repeated."
+    ),
+    draws: int = Option(1, metavar="N", help="How often methods draw that draw at random; their means count."),
     time_limit: float | None = Option(None, metavar="SECONDS", help="For each cell. [quick 4, paper 300]"),
     workers: int | None = Option(None, metavar="N", help="Processes on this machine. [one for each core]"),
     dask: str | None = Option(None, metavar="ADDRESS", help="Run on the Dask cluster with this scheduler instead."),
@@ -51,20 +65,32 @@ def run_bench(
     retry_errors: bool = Option(False, "--retry-errors", help="Run cells again whose record tells of an error."),
     json: bool = Option(False, "--json", help="Print one JSON object in place of the tables."),
 ) -> int:
-    """Run the paper's experiments and write their tables, figures and a report.
+    """Run the paper's experiments, or a study of one's own, and write tables, figures and a report.
 
     Each finished cell is recorded at once. Started again, the same command runs only what is missing.
     """
-    if preset not in suites.PRESETS:
-        raise UnknownMethodError("--preset", preset, tuple(suites.PRESETS))
     if workers is not None and dask is not None:
         raise InvalidInputError("--workers", "--workers or --dask, not both")
-    names, (num_pairs, limit_s) = suites.suite_names(suite), suites.PRESETS[preset]
-    num_pairs = num_pairs if pairs is None else pairs
-    limit_s = limit_s if time_limit is None else time_limit
-    choice = suites.Choice(limit_s, sizes=read_sizes(candidates or ()), methods=tuple(method or ()))
-    terrain = suites.find_terrain(num_pairs=num_pairs, map_names=tuple(map_names or ()), directory=maps)
-    cells = suites.build_cells(names, terrain, choice)
+    if (suite == "run") != (study is not None):
+        raise InvalidInputError("STUDY", "a study after run, and none after a suite", study or "none")
+    chosen = read_study("paper" if study is None else study)
+    if study is None or chosen.name == "paper":
+        names = suites.suite_names("all" if study is not None else suite, reading)
+        chosen = replace(chosen, suites=tuple(each for each in chosen.suites if each.name in names))
+    elif reading != "text":
+        raise InvalidInputError("--reading", "a study that states its own reading, or the suites table4 or all")
+    preset, amount = chosen.preset(preset)
+    amount = amount if pairs is None else replace(amount, pairs=pairs)
+    amount = amount if time_limit is None else replace(amount, time_limit_s=time_limit)
+    choice = suites.Choice(
+        amount.time_limit_s, sizes=read_sizes(candidates or ()), methods=tuple(method or ()), draws=draws,
+        externals=tuple(external or ()),
+    )  # fmt: skip
+    for command in external or ():
+        split_command(command)
+    terrain = chosen.find_terrain(amount, map_names=tuple(map_names or ()), directory=maps)
+    shown = chosen.within(amount)
+    cells = suites.build_cells(shown, terrain, choice)
     workforce: Workforce
     if dask is not None:
         hush_dask()
@@ -90,13 +116,16 @@ def run_bench(
             return _stop(sum(cell.key in store for cell in cells), len(cells))
     if run.is_complete or run.records:
         # What makes the same report, without what only says where and how fast.
-        words = ["veilroute", "bench", suite, "--preset", preset]
-        for option, values in (("--candidates", candidates), ("--map", map_names), ("--method", method)):
+        words = ["veilroute", "bench", suite, *([] if study is None else [study]), "--preset", preset]
+        repeated = {"--candidates": candidates, "--map": map_names, "--method": method, "--external": external}
+        for option, values in repeated.items():
             words += [word for value in values or () for word in (option, value)]
+        words += ["--reading", reading] if reading != "text" else []
+        words += ["--draws", str(draws)] if draws != 1 else []
         words += ["--pairs", str(pairs)] if pairs is not None else []
         words += ["--time-limit", f"{time_limit:g}"] if time_limit is not None else []
         words += ["--maps", "DIR"] if maps is not None else []
-        _finish(names, run, terrain, out, shlex.join(words), as_json=json)
+        _finish(replace(chosen, suites=shown), run, terrain, out, shlex.join(words), as_json=json)
     return DONE if run.is_complete else _stop(len(run.records), len(cells))
 
 
@@ -114,16 +143,17 @@ def _stop(num_done: int, num_cells: int) -> int:
     return INTERRUPTED
 
 
-def _finish(
-    names: Sequence[str], run: RunReport, terrain: suites.Terrain, out: Path, command: str, *, as_json: bool
-) -> None:
+def _finish(study: Study, run: RunReport, terrain: suites.Terrain, out: Path, command: str, *, as_json: bool) -> None:
     """Write the report, print the tables."""
     notes = list(_notes(run, terrain))
-    files = write_report(out, names, run.records, domains=terrain.domains, notes=notes, command=command)
-    tables = [table for name in names for table in suites.SUITES[name].build_tables(run.records)]
+    files = write_report(
+        out, study.suites, run.records, domains=terrain.domains, notes=notes, command=command,
+        title=study.title, about=study.about,
+    )  # fmt: skip
+    tables = [table for suite in study.suites for table in suite.build_tables(run.records)]
     if as_json:
         summary = {
-            "suites": names,
+            "suites": [suite.name for suite in study.suites],
             "maps": list(terrain.domains),
             "is_generated": terrain.is_generated,
             "num_cells": run.num_cells,

@@ -4,9 +4,9 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.ledger import Ledger, read_ledger
 from veilroute.playbook import Claims, Playbook, PlaybookClass, read_playbook
 from veilroute.problem import OBJECTIVES, ROUNDING, Past, Privacy, Problem
-from veilroute.progress import Watch
+from veilroute.progress import COUNTED, Progress, ProgressCallback, Watch
 from veilroute.registry import read_option
 from veilroute.rules import least_risk
 from veilroute.shortfalls import Shortfall
@@ -60,7 +60,7 @@ def run_plan(
     heuristic: str | None = Option(None, help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive."),
     engine: str | None = Option(None, help="astar or fields, to find covering walks; for merge-bb, df-bb and naive."),
     option: list[str] | None = Option(
-        None, metavar="NAME=VALUE", help="An option of a planner or partitioner from a plug-in; repeatable."
+        None, metavar="NAME=VALUE", help="A further option of a planner or partitioner, also of a plug-in; repeatable."
     ),
     reuse: Path | None = Option(
         None, metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip."
@@ -120,7 +120,7 @@ def run_plan(
     shortfalls = () if record is None else record.explain(playbook)
     if json:
         figures = {} if made.tours is None else {"fleet": made.tours.summary()}
-        console.emit_json({**plan_summary(playbook, made.runtime_s, shortfalls), **figures})
+        console.emit_json({**plan_summary(playbook, made.runtime_s, shortfalls), **made.effort, **figures})
     else:
         print_plan(playbook, made.runtime_s, out, shortfalls)
         if made.tours is not None and (told := made.tours.text()):
@@ -174,6 +174,7 @@ class _Made:
     runtime_s: float
     record: Ledger | None
     tours: FleetPlan | None
+    effort: dict[str, float | int | None]
     is_stopped: bool
 
 
@@ -220,7 +221,8 @@ def _make_plan(instance: Path, asked: _Asked, *, has_out: bool) -> _Made:
         console.polite_interrupt() as stop,
         _at_work(asked.workers if asked.dask is None else asked.dask),
     ):
-        extra |= {"seed": options.seed, "time_limit_s": asked.limit.seconds, "progress": report, "should_stop": stop}
+        effort = Effort(report)
+        extra |= {"seed": options.seed, "time_limit_s": asked.limit.seconds, "progress": effort, "should_stop": stop}
         chosen = "optimal" if planner is None else planner
         tours = None if fleet is None else plan_for_fleet(fleet, problem, loaded.privacy, timed_solve, **extra)
         if tours is None:
@@ -229,7 +231,7 @@ def _make_plan(instance: Path, asked: _Asked, *, has_out: bool) -> _Made:
             playbook, runtime_s = tours.playbook, tours.runtime_s
         if asked.contingencies is not None:
             playbook = _with_contingencies(playbook, asked.contingencies, Watch(report, should_stop=stop))
-        return _Made(playbook, runtime_s, record, tours, stop())
+        return _Made(playbook, runtime_s, record, tours, effort.summary(), stop())
 
 
 def _plan_all(
@@ -265,7 +267,7 @@ def _plan_all(
         codes.append(DONE if made.playbook.claims.num_anonymized else NOTHING_ANONYMIZED)
         if as_json:
             names = {"instance": str(path), "playbook": str(target)}
-            console.emit_json({**names, **plan_summary(made.playbook, made.runtime_s)})
+            console.emit_json({**names, **plan_summary(made.playbook, made.runtime_s), **made.effort})
         else:
             claims, mac = made.playbook.claims, made.playbook.mac
             cost = "" if mac is None else f", MAC {mac:.6g}"
@@ -331,6 +333,27 @@ def least_possible_risk(playbook: Playbook) -> str | None:
     return f"{math.ceil(least * 1e4 - 1e-6) / 1e4:g}"
 
 
+@dataclass
+class Effort:
+    """Passes progress on, and keeps what it took to plan."""
+
+    tell: ProgressCallback
+    cpu_s: float = 0.0
+    counts: list[Mapping[str, int]] = field(default_factory=list)  # of each search
+
+    def __call__(self, progress: Progress) -> None:
+        """Take a report."""
+        if not any(known is progress.counts for known in self.counts):
+            self.counts.append(progress.counts)
+        self.tell(progress)
+
+    def summary(self) -> dict[str, float | int | None]:
+        """Its part of what `plan --json` prints; null where nothing is counted."""
+        known = {what: [counts[what] for counts in self.counts if what in counts] for what in COUNTED}
+        sums = {f"num_{what}": sum(numbers) if numbers else None for what, numbers in known.items()}
+        return {"cpu_s": self.cpu_s, **sums}
+
+
 def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Playbook, float]:
     """Solve and measure, without imports and without the time in which kernels are loaded or compiled.
 
@@ -345,10 +368,13 @@ def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Pla
     with suppress(VeilrouteError):
         PLANNERS.find(options.get("planner", "optimal"))
         _ = PARTITIONERS.find(options.get("partitioner", "exact")).function
-    began, ready_before_s = time.perf_counter(), ready_seconds()
+    began, began_cpu, ready_before_s = time.perf_counter(), time.process_time(), ready_seconds()
     with console.compile_notice():
         playbook = solve(problem, privacy, **options)
-    return playbook, max(0.0, time.perf_counter() - began - (ready_seconds() - ready_before_s))
+    loading_s = ready_seconds() - ready_before_s
+    if isinstance(effort := options.get("progress"), Effort):
+        effort.cpu_s += max(0.0, time.process_time() - began_cpu - loading_s)
+    return playbook, max(0.0, time.perf_counter() - began - loading_s)
 
 
 def plan_summary(playbook: Playbook, runtime_s: float, shortfalls: Sequence[Shortfall] = ()) -> dict[str, Any]:

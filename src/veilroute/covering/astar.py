@@ -124,6 +124,8 @@ class AStarEngine:
             is_found = self._search(states, ordered, trip, highest, watch)
         num_expanded, num_generated = states.counts[[kernel.NUM_EXPANDED, kernel.NUM_GENERATED]].tolist()
         counts = Counts(num_expanded, num_generated, self._fields.backward.num_sweeps - swept)
+        watch.count("searches", 1)
+        watch.count("expansions", num_expanded)
         if is_found:
             walk = kernel.trace_walk(states.counts[kernel.GOAL_STATE], states.keys, states.parents)
             cost = walk_cost(domain, walk)

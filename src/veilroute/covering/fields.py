@@ -123,7 +123,9 @@ class FieldsEngine:
         self._check_size(members.shape[1])
         if not 0 <= members.min() <= members.max() < len(self.task.members):
             raise InvalidInputError("sets", f"positions from 0 to {len(self.task.members) - 1}")
-        self._ensure(members, trip, watch or Watch())
+        watch = watch or Watch()
+        watch.count("searches", len(members))
+        self._ensure(members, trip, watch)
         return self._join(members, trip)[0] * self.task.unit
 
     def find(

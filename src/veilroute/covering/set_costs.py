@@ -119,6 +119,7 @@ class TourCosts:
         Beyond :data:`MAX_TOUR` members these are the costs of short walks, which need not be the cheapest.
         """
         self.prepare(watch)
+        watch.count("searches", len(sets) * self.task.num_trips)
         out = np.empty((len(sets), self.task.num_trips))
         size = sets.shape[1]
         if size > MAX_TOUR:
@@ -383,6 +384,7 @@ def _compute_class_costs(
     task: CoveringTask, needed: Flags, watch: Watch, method: Method | None, field_bytes: int
 ) -> ClassCosts:
     masks = np.flatnonzero(needed).astype(np.int64)
+    watch.count("searches", masks.size * task.num_trips)
     sizes = np.bitwise_count(masks)
     largest = int(sizes.max(initial=0))
     levels = [np.zeros(1, dtype=np.int64), *(masks[sizes == size] for size in range(1, largest + 1))]  # by size

@@ -113,6 +113,7 @@ def keep_if_better(grouped: int, cost: float, margin: float, depth: int, tree: T
 
 
 RANDOM, COST_ASC = range(2)  #: merge orders
+JOIN_FIRST, NEW_FIRST = range(2)  #: branch orders
 BITS_PER_MEMBER = 6
 MEMBERS_PER_WORD = 10  #: a partition is written down as the number of each member's set
 
@@ -291,12 +292,12 @@ def _is_new(depth: int, pool: Pool, tree: Tree, closed: Ints, closed_slots: Int3
 
 
 @jit
-def search_assignments(num_steps: int, k: int, num: int, margin: float, pool: Pool, tree: Tree) -> int:
+def search_assignments(num_steps: int, k: int, num: int, margin: float, order: int, pool: Pool, tree: Tree) -> int:
     """Depth_BB_Search (supplement) from where it stands, for at most ``num_steps`` partitions; see
     :func:`veilroute.kernels.branching.search_merges`.
 
-    At each depth the next member joins each of the sets in turn, then opens one of its own. Sets 0 to ``num - 1`` of
-    the pool are the single members.
+    At each depth the next member joins each of the sets in turn, and opens one of its own: after that, or before it
+    where ``order`` is :data:`NEW_FIRST`. Sets 0 to ``num - 1`` of the pool are the single members.
     """
     numbers = tree.numbers
     while numbers[DEPTH] >= 0:
@@ -320,6 +321,8 @@ def search_assignments(num_steps: int, k: int, num: int, margin: float, pool: Po
         if at > tree.counts[depth]:
             numbers[DEPTH] -= 1
             continue
+        if order == NEW_FIRST:  # the set after the last one is the new one
+            at = at - 1 if at > 0 else tree.counts[depth]
         joined = depth
         if at < tree.counts[depth]:
             one = tree.parts[depth, at]

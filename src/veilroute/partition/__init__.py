@@ -11,7 +11,7 @@ from veilroute.rules import Rule
 
 __all__ = ["OPTIONS", "PARTITIONERS", "Entry", "Partition", "find_partitioner"]
 
-OPTIONS = ("merge_order", "engine", "heuristic")  #: all options that some built-in partitioner has
+OPTIONS = ("merge_order", "branch_order", "engine", "heuristic")  #: all options that some built-in partitioner has
 
 
 def _adapt(plugin: Plugin) -> Entry:
@@ -36,7 +36,7 @@ PARTITIONERS: Registry[Entry] = Registry(
         "exact": Entry("veilroute.partition.exact:partition_exact"),
         "local-search": Entry("veilroute.partition.local_search:partition_local_search"),
         "merge-bb": Entry("veilroute.partition.merge_bb:partition_merge_bb", ("merge_order", "engine", "heuristic")),
-        "df-bb": Entry("veilroute.partition.df_bb:partition_df_bb", ("engine", "heuristic")),
+        "df-bb": Entry("veilroute.partition.df_bb:partition_df_bb", ("branch_order", "engine", "heuristic")),
         "naive": Entry("veilroute.partition.naive:partition_naive", ("engine", "heuristic")),
     },
 )

@@ -125,6 +125,7 @@ def search_partitions(
             watch.tell("partitions", int(tree.numbers[kernel.NUM_VISITED]))
             if outcome != kernel.EXHAUSTED:
                 watch.check()
+    watch.count("partitions", int(tree.numbers[kernel.NUM_VISITED]))
     best = [pool.members_of(at) for at in tree.best[: tree.numbers[kernel.BEST_COUNT]].tolist()]
     classes = tuple(sorted(members for members in best if len(members) >= rule.k))
     num_grouped = sum(map(len, classes))

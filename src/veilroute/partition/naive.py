@@ -54,6 +54,7 @@ def partition_naive(
         members = list(group)
         extra = (costs[:, None] - task.base_costs[:, members]) * task.rates[:, members]
         cost += float(np.array(task.weights) @ extra.sum(axis=1))
+    watch.count("partitions", 1)
     num_grouped = sum(map(len, classes))
     improvements = [watch.tell_improvement("partition", num_grouped, cost / num_grouped)] if classes else []
     return Partition(

@@ -39,7 +39,7 @@ PLANNERS: Registry[Entry] = Registry(
         "optimal": Entry(plan_optimal),
         "pbp": Entry(plan_pbp, options=("partitioner", *PARTITIONER_OPTIONS)),
         "m-pbp": Entry(plan_m_pbp, options=("partitioner", *PARTITIONER_OPTIONS)),
-        "cbp": Entry(plan_cbp),
+        "cbp": Entry(plan_cbp, options=("centre",)),
         "rbp": Entry(plan_rbp),
         "constructive": Entry(plan_constructive),
         "reuse": Entry(plan_reuse, options=("partition",)),

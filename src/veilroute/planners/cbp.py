@@ -2,14 +2,15 @@
 
 Clusters are found as by k-means, on a graph (lines 1 to 10). The centroid of a cluster is the node that minimises the
 largest distance *to cover* a member (Wasserman and Faust's centre):
-``argmin over n of max over u of min over w in W_u of d(n, w)``.
+``argmin over n of max over u of min over w in W_u of d(n, w)``. The authors' program takes the sum in place of the
+maximum: that is the centre ``sum``.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -17,28 +18,34 @@ import numpy as np
 from veilroute.arrays import Flags, Members, Node, Walk, as_members
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import NO_WALK, Sweeper
+from veilroute.errors import UnknownMethodError
 from veilroute.planners.plan import Plan
 from veilroute.planners.rbp import draw_walk, plan_prefixes, require_finite_m, seeded
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
+CENTRES = ("furthest", "sum")  #: what is least at a centroid: the largest distance to cover a member, or their sum
 
-def plan_cbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:
+
+def plan_cbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, centre: str = "furthest") -> Plan:
     """Cluster the candidates, lead each cluster's routes towards its centroid for m nodes, and complete each.
 
     Where the centroid is nearer than m nodes, a random walk goes before the way there. It depends on the seed, the
     trip and the cluster, never on a member, so that the members of a cluster have their first m nodes in common.
     """
     m = require_finite_m(privacy, "cbp")
+    if centre not in CENTRES:
+        raise UnknownMethodError("centre", centre, CENTRES)
     task = prepare_task(problem)
-    clusters = cluster_members(task, privacy.k, seed=seed, watch=watch)
+    clusters = cluster_members(task, privacy.k, seed=seed, watch=watch, centre=centre)
     backward = Sweeper(problem.domain, backward=True, num_seeds=1)
     # Drawn one by one, so that those that are completed before the time is over count.
     prefixed = (
         (cluster.members, [lead_to(task, cluster, m, trip, seed, backward, watch) for trip in range(task.num_trips)])
         for cluster in clusters
     )
-    return plan_prefixes(problem, privacy, task, prefixed, seed=seed, watch=watch)
+    plan = plan_prefixes(problem, privacy, task, prefixed, seed=seed, watch=watch)
+    return plan if centre == CENTRES[0] else replace(plan, options={"centre": centre, **plan.options})
 
 
 def lead_to(
@@ -80,7 +87,7 @@ class Cluster:
     centroid: Node
 
 
-def cluster_members(task: CoveringTask, k: int, *, seed: int, watch: Watch) -> list[Cluster]:
+def cluster_members(task: CoveringTask, k: int, *, seed: int, watch: Watch, centre: str = "furthest") -> list[Cluster]:
     """Clusters of at least k members each, ordered by first member; none when there are fewer than k members.
 
     Members are dealt at random to as many clusters as can have k, then each goes to the nearest centroid until nothing
@@ -93,7 +100,7 @@ def cluster_members(task: CoveringTask, k: int, *, seed: int, watch: Watch) -> l
     num = len(task.members)
     if num < k:
         return []
-    middle = _Middle(task, watch)
+    middle = _Middle(task, watch, centre)
     order = list(range(num))
     random.Random(f"veilroute-cbp-{seed}").shuffle(order)
     num_clusters = num // k
@@ -104,7 +111,8 @@ def cluster_members(task: CoveringTask, k: int, *, seed: int, watch: Watch) -> l
 class _Middle:
     """Finds centroids."""
 
-    def __init__(self, task: CoveringTask, watch: Watch) -> None:
+    def __init__(self, task: CoveringTask, watch: Watch, centre: str) -> None:
+        self._measure = np.sum if centre == "sum" else np.max
         backward = Sweeper(task.domain, backward=True, num_seeds=max(1, task.posts.nodes.size))
         self.forward = Sweeper(task.domain, backward=False, num_seeds=1)
         self.to_cover = np.empty((len(task.members), task.domain.num_nodes))
@@ -116,10 +124,10 @@ class _Middle:
 
     def find(self, members: Members) -> Cluster:
         """The cluster of these members."""
-        furthest = np.where(self._in_reach, self.to_cover[list(members)].max(axis=0), np.inf)
-        if np.isinf(furthest).all():  # one-way streets: nobody reaches all of them, so stay where the trips can go
+        distances = np.where(self._in_reach, self._measure(self.to_cover[list(members)], axis=0), np.inf)
+        if np.isinf(distances).all():  # one-way streets: nobody reaches all of them, so stay where the trips can go
             return Cluster(members, Node(int(self._in_reach.argmax())))
-        return Cluster(members, Node(int(furthest.argmin())))
+        return Cluster(members, Node(int(distances.argmin())))
 
 
 def _settle(dealt: list[Members], middle: _Middle) -> list[Cluster]:

@@ -10,7 +10,8 @@ import pytest
 
 import veilroute as vr
 from veilroute.bench.paper import MAPS
-from veilroute.bench.suites import GENERATED, MAX_CANDIDATES, PRESETS, find_terrain, read_paper_instances
+from veilroute.bench.study import Preset, read_study
+from veilroute.bench.suites import GENERATED, MAX_CANDIDATES, find_terrain, read_paper_instances
 from veilroute.errors import FileFormatError, InvalidInputError
 from veilroute.maps import MapStore
 
@@ -38,8 +39,8 @@ def test_they_are_the_instances_of_the_paper(shared: Path) -> None:
     assert len(lines) == 3 * len(known)
     for row in map(json.loads, lines):
         ours = known[Path(row["map"]).stem, row["seed"]]
-        assert (list(ours.start), list(ours.goal)) == (row["start"], row["goal"])
-        assert [list(place) for place in ours.candidates[: row["num_candidates"]]] == row["candidates"]
+        assert (ours.start, ours.goal) == (tuple(row["start"]), tuple(row["goal"]))
+        assert ours.candidates[: row["num_candidates"]] == tuple(map(tuple, row["candidates"]))
 
 
 @pytest.mark.parametrize("place", ["directory", "cache"])
@@ -135,6 +136,6 @@ def test_bad_choices_are_refused(empty_cache: Path, options: dict[str, object], 
 
 
 def test_more_pairs_than_the_paper_has_are_refused(shared: Path, empty_cache: Path) -> None:
-    assert PRESETS["paper"] == (5, 300.0)
+    assert read_study("paper").presets["paper"] == Preset(pairs=5, time_limit_s=300.0)
     with pytest.raises(InvalidInputError, match="at most 5"):
         find_terrain(num_pairs=6, directory=shared, map_names=["den101d"])

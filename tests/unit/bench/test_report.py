@@ -186,7 +186,7 @@ def test_empty_and_partial_records(tmp_path: Path) -> None:
     partial = write_report(tmp_path / "partial", ["table4", "examples"], lonely, domains={}, notes=(), command=COMMAND)
     page = ParsedPage(partial.html.read_text(encoding="utf-8"))
     assert "not drawn" in page.text
-    assert [path.name for path in partial.figures] == ["table4.png", "table4.svg"]
+    assert [path.name for path in partial.figures] == ["table4.png", "table4.svg", "table4.pdf"]
 
 
 @pytest.mark.parametrize(
@@ -197,6 +197,8 @@ def test_empty_and_partial_records(tmp_path: Path) -> None:
         ("python -m veilroute bench table1 --maps table2", "python -m veilroute bench klr --maps table2"),
         ("veilroute bench all --candidates 8", "veilroute bench all --candidates 8"),
         ("veilroute bench all --method=rbp", "veilroute bench all --method=rbp"),
+        ("veilroute bench all --reading authors --pairs 1", "veilroute bench klr --pairs 1"),
+        ("veilroute bench run mine.toml --preset usual", "veilroute bench run mine.toml --preset usual"),
         ("make all", "make all"),
         ("veilroute bench 'torn", "veilroute bench 'torn"),
     ],
@@ -330,3 +332,14 @@ def test_code_with_fences_stays_code() -> None:
     page.add_command("echo ```x```")
     assert page.to_markdown() == "# T\n\n## A &amp; B\n\n1 \\< 2\n\n````console\n$ echo ```x```\n````\n"
     assert "<pre><code>$ echo ```x```</code></pre>" in page.to_html()
+
+
+def test_every_table_is_there_as_csv_and_latex(written: ReportFiles) -> None:
+    names = {path.name for path in written.tables}
+    assert {path.suffix for path in written.tables} == {".csv", ".tex"} and all(
+        path.exists() for path in written.tables
+    )
+    for table in ("table1-8", "table2", "table3", "table4", "klr", "adversaries", "examples"):
+        assert {f"{table}.csv", f"{table}.tex"} <= names
+    # One map and one instance: no rows by map, nothing to test.
+    assert "table1-means.tex" in names and not {"table1-by-map.csv", "table1-paired.csv"} & names

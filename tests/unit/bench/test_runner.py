@@ -60,6 +60,26 @@ def test_a_cell_gives_what_solve_gives(cells: list[Cell], terrain: Terrain) -> N
     assert run_cell(job_of(cell, terrain))["outcome"]["playbook"] is None
 
 
+def test_what_was_done_is_counted(cells: list[Cell], terrain: Terrain) -> None:
+    """Naive cuts 8 candidates into 4 groups of 2: one partition, and a search for each group."""
+    at, method = cells[0], Method("pbp", "naive", "", "blind")
+    outcome = record_from_dict(run_cell(job_of(replace(at, method=method, k=2, ell=0.0), terrain))).outcome
+    assert (outcome.num_partitions, outcome.num_searches) == (1, 4)
+    assert (outcome.num_expansions or 0) > 4 and (outcome.cpu_s or 0) > 0
+    merging = Method("pbp", "merge-bb", "cost-asc", "tunnel")
+    more = record_from_dict(run_cell(job_of(replace(at, method=merging), terrain))).outcome
+    assert (more.num_partitions or 0) > 1 and (more.num_searches or 0) > 8
+    exact = record_from_dict(run_cell(job_of(at, terrain))).outcome
+    assert exact.num_expansions is exact.num_partitions is None and (exact.num_searches or 0) > 8
+
+
+def test_records_without_counts_are_read(cells: list[Cell], terrain: Terrain) -> None:
+    data = run_cell(job_of(cells[0], terrain))
+    for name in ("cpu_s", "num_expansions", "num_searches", "num_partitions"):
+        del data["outcome"][name]
+    assert record_from_dict(data).outcome.cpu_s is None
+
+
 def test_each_improvement_is_recorded_once(cells: list[Cell], terrain: Terrain) -> None:
     method = next(method for method in PARTITIONING if method.partitioner == "merge-bb")
     outcome = record_from_dict(run_cell(job_of(replace(cells[0], method=method), terrain))).outcome

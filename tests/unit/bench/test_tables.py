@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from bench_samples import make_record, make_run
+from veilroute.bench import comparing
 from veilroute.bench.cells import Method, Record
 from veilroute.bench.design import Selection
 from veilroute.bench.paper import BEST, CBP, M_PBP, NAIVE, OPTIMAL, PARTITIONING, RBP
 from veilroute.bench.partitioning import time_stamps
-from veilroute.bench.suites import SUITES, find_suite
+from veilroute.bench.suites import SUITES, find_suite, suite_names
 from veilroute.bench.table import Table, format_apr, format_number, format_seconds
 from veilroute.errors import UnknownMethodError
 
@@ -249,7 +250,7 @@ def test_examples() -> None:
     assert [row["paper's picture"] for row in found] == [None, None, "Figure 5", "supplement"]
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", suite_names("all"))
 def test_the_optimum_and_the_paper_are_in_every_table(suite: str) -> None:
     records = make_run(num_pairs=1, sizes=(8,))
     records.append(make_record(OPTIMAL, keep_playbook=True, audit_holds=True))
@@ -366,3 +367,37 @@ def test_html_is_escaped_and_marks_the_paper() -> None:
     assert "<caption>Rows &amp; &lt;columns&gt;</caption>" in page
     row = Table("t", "", ("planner", "source"), (("Rbp", "paper"),)).to_html()
     assert '<tr class="paper"><td>Rbp</td>' in row
+
+
+def test_csv_has_all_digits_and_latex_sets_what_stands_there() -> None:
+    table = Table("t-1", "50 % & more", ("a_b", "x"), (("R&D #1", 0.123456), ('say "ah"', None)), ("≥ 3, -2 to -1.",))
+    assert table.to_csv() == 'a_b,x\nR&D #1,0.123456\n"say ""ah""",\n'
+    latex = table.to_latex()
+    assert r"\caption{50 \% \& more}" in latex and r"\begin{tabular}{lr}" in latex
+    assert r"R\&D \#1 & 0.123 \\" in latex and "a\\_b & x" in latex
+    assert r"$\geq$ 3, $-$2 to $-$1." in latex
+    for rule in ("toprule", "midrule", "bottomrule"):
+        assert latex.count(f"\\{rule}") == 1
+
+
+def test_details_of_a_suite_rest_on_its_records() -> None:
+    """Three instances on two maps; the difference is -0.1 on each: of 2^3 signs two are as extreme."""
+    places = [
+        {"map_name": "den101d", "pair": 1},
+        {"map_name": "den101d", "pair": 2},
+        {"map_name": "lak510d", "pair": 1},
+    ]
+    records = [
+        make_record(method, mac=mac, **place)  # type: ignore[arg-type]
+        for place in places
+        for method, mac in ((OPTIMAL, 0.2), (BEST, 0.3))
+    ]
+    means, by_map, paired = comparing.build_tables(Selection(tuple(records)), name="table1")
+    assert [row[:2] for row in means.rows] == [("optimal (exact)", 3), ("Merge-BB, CostAsc, Tunnel", 3)]
+    assert means.rows[0][means.columns.index("interval")] == "0.200 to 0.200"
+    assert [(row[0], row[2]) for row in by_map.rows] == [("den101d", 2)] * 2 + [("lak510d", 1)] * 2
+    (row,) = paired.rows
+    assert row[2] == 3 and row[3] == pytest.approx(-0.1) and row[-2:] == ("0.250", "0.250")
+    uneven = [*records[:-1], make_record(BEST, mac=0.1, num_anonymized=6, map_name="lak510d")]
+    (paired,) = [t for t in comparing.build_tables(Selection(tuple(uneven)), name="t") if t.name == "t-paired"]
+    assert paired.rows[0][2] == 2 and "1 pairs left out" in paired.notes[-1]

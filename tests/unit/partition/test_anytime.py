@@ -15,7 +15,7 @@ from veilroute.partition.merge_bb import partition_merge_bb
 from veilroute.partition.result import Partition
 from veilroute.progress import Incumbent, Progress, Watch
 
-METHODS = [partition_merge_bb, partition_df_bb]
+METHODS: list[Callable[..., Partition]] = [partition_merge_bb, partition_df_bb]
 
 
 @pytest.fixture(scope="module")

@@ -61,7 +61,7 @@ def test_a_small_cluster_joins_the_nearest_one_and_no_other() -> None:
     domain = corridor(60)
     cells = [(0, 1), (0, 2), (0, 3), (0, 45), (0, 55), (0, 56), (0, 57)]
     task = prepare_task(vr.Problem(domain, [vr.Trip((0, 0), (0, 59))], cells))
-    middle = _Middle(task, Watch())
+    middle = _Middle(task, Watch(), "furthest")
     clusters = [middle.find(as_members(members)) for members in ((0, 1, 2), (3,), (4, 5, 6))]
     assert [one.members for one in _merge_small(clusters, 2, middle)] == [(0, 1, 2), (3, 4, 5, 6)]
     assert [one.members for one in _merge_small(clusters[::-1], 2, middle)] == [(0, 1, 2), (3, 4, 5, 6)]

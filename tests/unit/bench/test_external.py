@@ -1,0 +1,180 @@
+"""Programs of others: what is given to them, what is made of what they print, and what is not believed."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from bench_runs import InlineWorkforce, small_terrain
+from veilroute.bench.cells import EXTERNAL, Method, Outcome
+from veilroute.bench.external import read_printed, run_external, split_command
+from veilroute.bench.paper import OPTIMAL, method_label
+from veilroute.bench.results import RecordStore
+from veilroute.bench.runner import run_cells
+from veilroute.bench.suites import SUITES, Choice, build_cells
+from veilroute.errors import InvalidInputError, VeilrouteError
+
+PLANNER = '''
+"""Groups candidates two by two in the order given, and walks past each by breadth-first search."""
+import sys
+from collections import deque
+
+words = iter((open(sys.argv[1]) if len(sys.argv) > 1 else sys.stdin).read().split())
+number = lambda: int(float(next(words)))
+num_nodes, num_edges = number(), number()
+ways = [[] for _ in range(num_nodes)]
+for _ in range(num_edges):
+    a, b, _cost = number(), number(), number()
+    ways[a].append(b)
+start, goal = number(), number()
+candidates = [number() for _ in range(number())]
+
+def walk(a, b):
+    before, queue = {a: None}, deque([a])
+    while b not in before:
+        here = queue.popleft()
+        for there in ways[here]:
+            if there not in before:
+                before[there] = here
+                queue.append(there)
+    nodes = []
+    while b is not None:
+        nodes.append(b)
+        b = before[b]
+    return nodes[::-1]
+
+print("- Number of Expanded Nodes in Total: 77")
+for at in range(0, len(candidates) - 1, 2):
+    pair = candidates[at:at + 2]
+    print(f"Partition {at // 2} (9 Nodes Expanded)")
+    print(*pair, "")
+    stops = [start, *pair, goal]
+    path = [start]
+    for a, b in zip(stops, stops[1:]):
+        path += walk(a, b)[1:]
+    for node in path:
+        print(node, *pair)
+print("done")
+'''
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "planner.py"
+    path.write_text(PLANNER)
+    return shlex.join([sys.executable, str(path)])
+
+
+def corridor() -> vr.Problem:
+    """From the left end to the right, past places that stand on the way."""
+    domain = vr.grid_domain(["." * 10])
+    return vr.Problem(domain, [vr.Trip((0, 0), (0, 9))], [(0, 2), (0, 4), (0, 7), (0, 5)])
+
+
+def run(command: str, problem: vr.Problem | None = None, limit_s: float = 60) -> Outcome:
+    asked = vr.Privacy(2, 1, spread="all-pairs")
+    return run_external(command, problem or corridor(), asked, seed=3, time_limit_s=limit_s)
+
+
+@pytest.mark.parametrize("given", ["", " {instance}"])
+def test_walks_are_priced_here(program: str, given: str) -> None:
+    """The second class goes to 7, back to 5 and on: 4 steps more than the 9 that each place takes alone."""
+    outcome = run(program + given)
+    assert outcome.mac == pytest.approx((0 + 0 + 4 / 9 + 4 / 9) / 4)
+    assert (outcome.status, outcome.is_finished, outcome.num_anonymized, outcome.apr) == ("feasible", True, 4, 1.0)
+    assert outcome.num_expansions == 77 and outcome.num_partitions is None
+    assert outcome.runtime_s > 0 and (outcome.cpu_s or 0) > 0 and (outcome.peak_memory_mb or 0) > 1
+
+
+def echo(tmp_path: Path, text: str, more: str = "") -> str:
+    path = tmp_path / "echo.py"
+    path.write_text(f"import sys, time\nprint({text!r}, flush=True)\n{more}\n")
+    return shlex.join([sys.executable, str(path)])
+
+
+def test_classes_without_walks_get_the_cheapest(tmp_path: Path) -> None:
+    outcome = run(echo(tmp_path, "Partition 0\n2 4\nPartition 1\n7 5\n"))
+    assert outcome.mac == 0.0
+    # Of a class that is too small nobody is hidden.
+    assert run(echo(tmp_path, "Partition 0\n2 4\nPartition 1\n7\n")).num_anonymized == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Partition 0\n2 4\n0\n1\n9\n", "does not lead along edges"),
+        ("Partition 0\n2 4\n0\n1\n0\n", "does not lead along edges"),
+        ("Partition 0\n2 4\nPartition 1\n4 5\n", "each candidate at most once"),
+        ("Partition 0\n2 3\n", "each candidate at most once"),
+    ],
+)
+def test_what_is_wrong_is_not_believed(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(VeilrouteError, match=message):
+        run(echo(tmp_path, text))
+
+
+def test_a_walk_that_leaves_a_member_out_is_refused(tmp_path: Path) -> None:
+    domain = vr.grid_domain(["....", ".@@."])
+    problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 3))], [(0, 1), (1, 0)])
+    walk = "\n".join(str(domain.node((0, col))) for col in range(4))
+    members = f"{domain.node((0, 1))} {domain.node((1, 0))}"
+    with pytest.raises(VeilrouteError, match="does not pass all members"):
+        run(echo(tmp_path, f"Partition 0\n{members}\n{walk}\n"), problem)
+
+
+def test_a_program_that_does_not_end_is_ended_and_what_it_printed_counts(tmp_path: Path) -> None:
+    began = time.monotonic()
+    outcome = run(echo(tmp_path, "Partition 0\n2 4\n", "time.sleep(60)"), limit_s=0.5)
+    assert time.monotonic() - began < 30
+    assert (outcome.is_finished, outcome.num_anonymized) == (False, 2)
+
+
+def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
+    with pytest.raises(VeilrouteError, match="the program failed: no such luck"):
+        run(echo(tmp_path, "", "sys.exit('no such luck')"))
+    with pytest.raises(VeilrouteError, match="cannot be run"):
+        run(str(tmp_path / "nowhere"))
+
+
+def test_commands_and_places_are_checked(tmp_path: Path) -> None:
+    assert split_command("a 'b c' {instance} -k {k}") == ["a", "b c", "{instance}", "-k", "{k}"]
+    for command in ("", "a 'b", "a {secret}"):
+        with pytest.raises(InvalidInputError, match="--external"):
+            split_command(command)
+    # A program may write into a file, and is told what is asked.
+    path = tmp_path / "writer.py"
+    path.write_text(
+        "import sys\nopen(sys.argv[1], 'w').write('Partition 0\\n2 4\\n')\nassert sys.argv[2:] == ['2', '1', '3']\n"
+    )
+    outcome = run(f"{shlex.join([sys.executable, str(path)])} {{output}} {{k}} {{ell}} {{seed}}")
+    assert outcome.num_anonymized == 2
+
+
+def test_printed_classes_are_read_as_the_authors_print_them() -> None:
+    text = "Setup\nPartition 0 (3 Nodes Expanded)\n4 5 \n0 4 5 \n4 5 \n9 \n\nPartition 1 (1 Nodes Expanded)\n7 \n"
+    text += "- Time: 3\n8\n"
+    assert read_printed(text) == [([4, 5], [0, 4, 9]), ([7], [])]
+
+
+def test_rows_stand_beside_ours(program: str, tmp_path: Path) -> None:
+    terrain = small_terrain()
+    choice = Choice(20, sizes=(8,), methods=("optimal",), externals=(f"{program} {{instance}}",))
+    cells = build_cells(["table1", "table3"], terrain, choice)
+    theirs = Method(EXTERNAL, extra=(("command", f"{program} {{instance}}"),))
+    # Only where whole routes are asked for: not for the finite m of Table 3.
+    assert [cell.m_ratio for cell in cells if cell.method == theirs] == [None]
+    cells = [cell for cell in cells if cell.m_ratio is None]
+    with RecordStore(tmp_path / "out") as store:
+        done = run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="test")
+    assert not done.errors
+    outcomes = {record.cell.method: record.outcome for record in done.records}
+    assert (outcomes[theirs].mac or 0) > (outcomes[OPTIMAL].mac or 0) > 0
+    (table,) = SUITES["table1"].build_tables(done.records)
+    labels = [row[0] for row in table.rows]
+    assert method_label(theirs) in labels and str(tmp_path) not in method_label(replace(theirs)).split(" ")[0]
