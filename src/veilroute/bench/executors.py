@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
@@ -209,6 +210,22 @@ def _kinds(cell: Cell) -> tuple[Hashable, ...]:
     """Groups of cells that a cell belongs to, the narrowest first."""
     method, size, limit = cell.method, cell.num_candidates, cell.time_limit_s
     return (method, size, limit), (method, limit), (size, limit), "any"
+
+
+class Stopwatch:
+    """Measures from when it is made, without the time in which kernels are compiled or loaded: that is once a process."""
+
+    def __init__(self) -> None:
+        from veilroute.kernels.jit import ready_seconds  # here, because commands that plan nothing do without kernels
+
+        self._ready_seconds = ready_seconds
+        self._began = time.perf_counter(), time.process_time(), ready_seconds()
+
+    def read(self) -> tuple[float, float]:
+        """Seconds of the clock and of the processor so far."""
+        wall, cpu, ready = self._began
+        loading = self._ready_seconds() - ready
+        return max(0.0, time.perf_counter() - wall - loading), max(0.0, time.process_time() - cpu - loading)
 
 
 def peak_memory_mb() -> float | None:

@@ -16,7 +16,7 @@ from veilroute.adversary import ADVERSARIES, watch_playbook
 from veilroute.auditing import audit_playbook
 from veilroute.bench.authors import read_as_authors
 from veilroute.bench.cells import CARRIED, SPREAD, TEXT, Cell, Method, Outcome, Record
-from veilroute.bench.executors import TimeEstimate, Workforce, peak_memory_mb, provenance
+from veilroute.bench.executors import Stopwatch, TimeEstimate, Workforce, peak_memory_mb, provenance
 from veilroute.bench.external import run_external
 from veilroute.bench.results import RecordStore
 from veilroute.covering.cover import cover
@@ -115,9 +115,9 @@ def _run(job: Job) -> Outcome:
         if progress.incumbent is not None and progress.incumbent not in found[-1:]:
             found.append(progress.incumbent)
 
-    began, began_cpu = time.perf_counter(), time.process_time()
+    stopwatch = Stopwatch()
     playbook = _solve(cell.method, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s, progress=collect)
-    runtime_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
+    runtime_s, cpu_s = stopwatch.read()
     claims = playbook.claims
     return Outcome(
         status=playbook.status,
@@ -144,12 +144,12 @@ def _run(job: Job) -> Outcome:
 def _read_as_authors(cell: Cell, problem: Problem) -> Outcome:
     if cell.m_ratio is None:
         raise InvalidInputError("reading", "a finite m for the authors' reading")
-    began, began_cpu = time.perf_counter(), time.process_time()
+    stopwatch = Stopwatch()
     outcome = read_as_authors(
         problem, Privacy(cell.k, cell.ell, None, cell.spread), cell.method, cell.m_ratio,
         is_carried=cell.reading == CARRIED, seed=cell.seed, watch=Watch(time_limit_s=cell.time_limit_s),
     )  # fmt: skip
-    runtime_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
+    runtime_s, cpu_s = stopwatch.read()
     return replace(outcome, runtime_s=runtime_s, cpu_s=cpu_s, peak_memory_mb=peak_memory_mb())
 
 

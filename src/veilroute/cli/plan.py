@@ -2,7 +2,6 @@
 
 import math
 import re
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from typer import Option
 
-from veilroute.bench.executors import peak_memory_mb
+from veilroute.bench.executors import Stopwatch, peak_memory_mb
 from veilroute.checks import check_name
 from veilroute.cli import console
 from veilroute.cli.beside import link_warning
@@ -359,7 +358,7 @@ def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Pla
 
     Says so when kernels must be compiled first.
     """
-    from veilroute.kernels.jit import ready_seconds, remember_types
+    from veilroute.kernels.jit import remember_types
     from veilroute.partition import PARTITIONERS
     from veilroute.planners import PLANNERS
 
@@ -368,13 +367,13 @@ def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Pla
     with suppress(VeilrouteError):
         PLANNERS.find(options.get("planner", "optimal"))
         _ = PARTITIONERS.find(options.get("partitioner", "exact")).function
-    began, began_cpu, ready_before_s = time.perf_counter(), time.process_time(), ready_seconds()
+    stopwatch = Stopwatch()
     with console.compile_notice():
         playbook = solve(problem, privacy, **options)
-    loading_s = ready_seconds() - ready_before_s
+    runtime_s, cpu_s = stopwatch.read()
     if isinstance(effort := options.get("progress"), Effort):
-        effort.cpu_s += max(0.0, time.process_time() - began_cpu - loading_s)
-    return playbook, max(0.0, time.perf_counter() - began - loading_s)
+        effort.cpu_s += cpu_s
+    return playbook, runtime_s
 
 
 def plan_summary(playbook: Playbook, runtime_s: float, shortfalls: Sequence[Shortfall] = ()) -> dict[str, Any]:
