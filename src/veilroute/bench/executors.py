@@ -213,7 +213,7 @@ def _kinds(cell: Cell) -> tuple[Hashable, ...]:
 
 
 class Stopwatch:
-    """Measures from when it is made, without the time in which kernels are compiled or loaded: that is once a process."""
+    """Measures from when it is made, without the time in which kernels are compiled or loaded, once in a process."""
 
     def __init__(self) -> None:
         from veilroute.kernels.jit import ready_seconds  # here, because commands that plan nothing do without kernels
