@@ -25,6 +25,7 @@ class Comparison:
     num_timed: int  #: On how many of these instances the method has a record.
     num_equal: int  #: On how many instances the method met a proved optimum.
     num_proved: int  #: On how many of its instances an optimum is proved.
+    num_partitions: float | None = None  #: How many partitions it has looked at, on average; ``None`` if not counted.
 
 
 def timed_instances(part: Selection) -> set[InstanceKey]:
@@ -42,12 +43,14 @@ def compare(part: Selection, method: Method) -> Comparison:
     timed = [outcome for key, outcome in own.items() if key in chosen]
     proved = [(own[key], best) for key, best in optima.items() if key in own and best.status == "optimal"]
     is_timed = all(outcome.is_finished for outcome in timed)
+    counts = [outcome.num_partitions for outcome in own.values() if outcome.num_partitions is not None]
     return Comparison(
         averages=Averages(list(own.values())),
         total_time_s=mean([outcome.runtime_s for outcome in timed]) if is_timed else None,
         num_timed=len(timed),
         num_equal=sum(_is_as_good(outcome, best) for outcome, best in proved),
         num_proved=len(proved),
+        num_partitions=mean(counts),
     )
 
 
@@ -136,6 +139,7 @@ def _table_1(part: Selection, size: int) -> Table:
                 "total time [s]": total_time,
                 "paper [s]": printed.total_time_s,
                 "mean time [s]": every.time_text,
+                "partitions": None if ours.num_partitions is None else f"{ours.num_partitions:.0f}",
                 "APR": every.apr_text,
                 "paper APR": printed.apr,
                 "MAC": every.mac if has_mac else None,
@@ -284,7 +288,8 @@ TABLE1_SUITE = Suite(
         "Coverage: the share of the instances on which the method came to its own end, with proof, within the limit.",
         "Total time, as in the paper: the mean over the instances on which Merge-BB with Blind finished, under both "
         "merge orders. A dash where there are none, or where the method did not finish on each of them; in brackets "
-        "how many it has, where it has not all. Mean time: over all instances; ≥ where some were stopped by the clock.",
+        "how many it has, where it has not all. Mean time: over all instances; ≥ where some were stopped by the clock. "
+        "Partitions: how many the search has looked at, on average.",
         "DF-BB opens a new set first here, and last in the paper's text; which one the paper ran is not known. "
         "MAC: the mean, where APR is 1 on every instance. Equal to the optimum: as many candidates anonymized, at the "
         "MAC that optimal (exact) has proved.",

@@ -1,5 +1,6 @@
 // What it costs: the frontier of privacy and length as a chart, with a slider that shows the routes of each point.
-import { element, drawing, button, field, choices, chosen, errorLine, percentText, plural, choose } from "./pieces.js";
+import { element, drawing, button, field, choices, chosen, choose, errorLine } from "./pieces.js";
+import { percentText, plural, tableOf } from "./pieces.js";
 import { cancelJob, followJob, getResult, isFinal, jobError, startJob } from "./api.js";
 import { createProgress } from "./progress.js";
 
@@ -157,7 +158,7 @@ function pointText(point) {
   return `${what}, ell ${point.ell}, ${WAYS[point.mechanism].toLowerCase()}: ${reached}`;
 }
 
-function tableOf(points) {
+function pointsTable(points) {
   const heads = ["Promise", "ell", "m", "Mechanism", "Longer", "Hidden", "Best guess", "Status"];
   const row = (point) => [
     point.risk !== undefined ? `risk ${percentText(point.risk, 0)}` : `k = ${point.k}`,
@@ -173,34 +174,7 @@ function tableOf(points) {
     "details",
     { class: "more" },
     element("summary", {}, "All points as a table"),
-    element(
-      "div",
-      { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "All points" },
-      element(
-        "table",
-        {},
-        element(
-          "thead",
-          {},
-          element(
-            "tr",
-            {},
-            heads.map((text) => element("th", { scope: "col" }, text)),
-          ),
-        ),
-        element(
-          "tbody",
-          {},
-          points.map((point) =>
-            element(
-              "tr",
-              {},
-              row(point).map((text, i) => element(i ? "td" : "th", i ? {} : { scope: "row" }, text)),
-            ),
-          ),
-        ),
-      ),
-    ),
+    tableOf(heads, points.map(row), { tabindex: "0", role: "region", "aria-label": "All points" }),
   );
 }
 
@@ -372,7 +346,7 @@ export function createCosts(panel, studio) {
       say,
       figures,
       use,
-      tableOf(points),
+      pointsTable(points),
     );
     slider.value = 0;
     form.open = false;

@@ -108,6 +108,18 @@ export function errorLine() {
   };
 }
 
+// A table whose rows are lists of cells, the first of which names the row; in a box that scrolls where it is too wide.
+export function tableOf(heads, rows, attributes = {}) {
+  const head = element("tr", {}, heads.map((text) => element("th", { scope: "col" }, text)));
+  const cell = (content, i) => element(i ? "td" : "th", i ? {} : { scope: "row" }, content);
+  const body = rows.map((row) => element("tr", {}, row.map(cell)));
+  return element(
+    "div",
+    { class: "table-scroll", ...attributes },
+    element("table", {}, element("thead", {}, head), element("tbody", {}, body)),
+  );
+}
+
 export function percentText(share, digits = 1) {
   if (share === null || share === undefined || Number.isNaN(share)) return "–";
   return `${(100 * share).toFixed(Math.abs(share) < 1e-12 ? 0 : digits)} %`;

@@ -31,6 +31,9 @@ import { wireDrops } from "./drops.js";
 const VIEWS = ["make", "cost", "look", "watch", "drive", "trust", "jobs"];
 const SEALED_POLICY =
   "default-src 'none'; connect-src 'none'; img-src data: blob:; form-action 'none'; base-uri 'none'";
+const NO_PLAN = {
+  scene: null, playbook: null, isFinal: false, isRunning: false, plan: null, audit: null, days: null,
+};
 const byId = (id) => document.getElementById(id);
 
 // What is being looked at. base: the scene of the map, for Make; scene: that of a plan; playbook and source are
@@ -42,13 +45,7 @@ const state = {
   base: null,
   source: null,
   sourceName: "",
-  scene: null,
-  playbook: null,
-  isFinal: false,
-  isRunning: false,
-  plan: null,
-  audit: null,
-  days: null,
+  ...NO_PLAN,
 };
 const map = createMap(byId("map"));
 const parts = { shown: null, onMap: null };
@@ -313,15 +310,7 @@ function stateChanged() {
 }
 
 function forgetPlan() {
-  Object.assign(state, {
-    scene: null,
-    playbook: null,
-    isFinal: false,
-    isRunning: false,
-    plan: null,
-    audit: null,
-    days: null,
-  });
+  Object.assign(state, NO_PLAN);
 }
 
 // A file is opened once for each version of the program, whose scenes may differ.

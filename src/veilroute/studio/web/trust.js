@@ -1,5 +1,5 @@
 // Trust: the audit as a report that can be printed. Verdict, claims with evidence, hashes, and how to check it oneself.
-import { element, button, named, errorLine, plural } from "./pieces.js";
+import { element, button, named, errorLine, plural, tableOf } from "./pieces.js";
 import { getResult, runJob, uploadFile, getJob } from "./api.js";
 
 const GROUPS = [
@@ -146,37 +146,6 @@ function spans(steps) {
   return rows;
 }
 
-function table(heads, rows) {
-  return element(
-    "div",
-    { class: "table-scroll" },
-    element(
-      "table",
-      {},
-      element(
-        "thead",
-        {},
-        element(
-          "tr",
-          {},
-          heads.map((text) => element("th", { scope: "col" }, text)),
-        ),
-      ),
-      element(
-        "tbody",
-        {},
-        rows.map((row) =>
-          element(
-            "tr",
-            {},
-            row.map((cell, i) => element(i ? "td" : "th", i ? {} : { scope: "row" }, cell)),
-          ),
-        ),
-      ),
-    ),
-  );
-}
-
 function overTime(steps) {
   const rows = spans(steps),
     severalTrips = rows.some((row) => row.trip > 0);
@@ -187,7 +156,7 @@ function overTime(steps) {
       { class: "explain" },
       "How many places are still possible to whoever has seen the first nodes of the route, at the least.",
     ),
-    table(
+    tableOf(
       [...(severalTrips ? ["Trip"] : []), "Nodes seen", "Smallest group", "of whom ell apart", "Exposed"],
       rows.map((row) => [
         ...(severalTrips ? [String(row.trip + 1)] : []),
@@ -234,7 +203,7 @@ function hashes(audit, scene) {
       "Hashes (SHA-256) tie the report to a playbook, a map, candidates and names. That these are the ones you " +
         "meant is for you to compare.",
     ),
-    table(
+    tableOf(
       heads,
       [...own, ...rows].map((row) => row.slice(0, heads.length)),
     ),
