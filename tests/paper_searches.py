@@ -33,6 +33,7 @@ class PlainSearch:
     k: int
     ell: float
     best: Best = field(default_factory=Best)
+    compares_sums: bool = False  # in the third termination, as the authors' program does; the text compares means
 
     @property
     def everybody(self) -> int:
@@ -75,7 +76,7 @@ class PlainSearch:
         ap, cost = self.measure(partition)
         if len(partition) == 1 or ap == self.everybody:
             return
-        if self.best.ap == self.everybody and ap and cost / ap >= (self.best.cost - self.rounding) / self.best.ap:
+        if self.best.ap == self.everybody and ap and self.is_no_better(ap, cost):
             return
         pairs = [pair for pair in combinations(partition, 2) if not self.is_prunable(*pair, cost)]
         for one, other in sorted(pairs, key=lambda pair: self.merge_key(*pair)):
@@ -88,6 +89,10 @@ class PlainSearch:
             else:
                 self.best.visited.add(child)
                 self.merge_bb(child)
+
+    def is_no_better(self, ap: int, cost: float) -> bool:
+        least = self.best.cost - self.rounding
+        return cost >= least if self.compares_sums else cost / ap >= least / self.best.ap
 
     def df_bb(self, partition: Partition, unassigned: Group, *, new_first: bool) -> None:
         if not unassigned:
