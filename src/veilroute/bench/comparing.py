@@ -1,4 +1,5 @@
-"""What records of any experiment show: means with confidence intervals, rows for each map, paired tests.
+"""What records of any experiment show: means with confidence intervals, rows for each map, paired tests, and how many
+times as long one method takes as another.
 
 Intervals are percentiles of the bootstrap over instances. Tests are of paired differences, by flipping signs: were the
 two methods alike, the sign of each difference would be a coin's. All flips are tried for up to :data:`MAX_EXACT`
@@ -9,14 +10,15 @@ the seed :data:`SEED`, which the tables print.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from veilroute.bench.cells import Cell, Method, Outcome, Record
+from veilroute.bench.cells import EXTERNAL, Cell, Method, Outcome, Record
 from veilroute.bench.design import Averages, Picture, Selection, mean
 from veilroute.bench.paper import method_label
-from veilroute.bench.table import Row, Table, Value, format_number, format_seconds
+from veilroute.bench.table import Row, Table, Value, counted, format_apr, format_number, format_seconds
 from veilroute.domain.graph import Domain
 
 SEED = 1
@@ -102,8 +104,8 @@ def methods_of(chosen: Selection) -> tuple[Method, ...]:
 
 
 def build_tables(chosen: Selection, *, name: str) -> list[Table]:
-    """Means, rows for each map where there are several, and tests: of an experiment of one's own, or beside others."""
-    builders = {"means": build_means, "by-map": build_by_map, "paired": build_paired}
+    """Means, rows for each map where there are several, tests, and times beside each other."""
+    builders = {"means": build_means, "by-map": build_by_map, "paired": build_paired, "times": build_times}
     tables = [build(chosen, f"{name}-{kind}") for kind, build in builders.items()]
     return [table for table in tables if table is not None and table.rows]
 
@@ -207,6 +209,78 @@ def build_paired(chosen: Selection, name: str) -> Table | None:
     return Table(name, "Paired differences of the MAC", columns, tuple(rows), tuple(notes))
 
 
+class _Ratios(NamedTuple):
+    """How many times as long the slower of two methods takes, on the instances on which the quicker came to its end."""
+
+    slower: Method
+    quicker: Method
+    times: list[float]  #: By the clock, one for each instance; never empty.
+    cpu_times: list[float]  #: Of the processor, where it is known of both.
+    num_stopped: int  #: Instances of these on which the clock stopped the slower: its ratio is at least so large.
+
+    def text(self, value: float) -> str:
+        """A figure of these ratios. Each ratio is exact or a lower bound, and so are least, median and most."""
+        return f"{'≥ ' if self.num_stopped else ''}{format_number(value)}"
+
+
+def _ratios(part: Selection) -> Iterator[_Ratios]:
+    """Each two methods of one setting, the one that takes longer in all first."""
+    outcomes = {method: part.by_instance(method) for method in methods_of(part)}
+    for pair in combinations(outcomes, 2):
+        shared = [key for key in outcomes[pair[0]] if key in outcomes[pair[1]]]
+        quicker, slower = sorted(pair, key=lambda method: sum(outcomes[method][key].runtime_s for key in shared))
+        both = [(outcomes[slower][key], outcomes[quicker][key]) for key in shared]
+        both = [(a, b) for a, b in both if b.is_finished and b.runtime_s > 0]
+        if both:
+            yield _Ratios(
+                slower, quicker, [a.runtime_s / b.runtime_s for a, b in both],
+                [a.cpu_s / b.cpu_s for a, b in both if a.cpu_s is not None and b.cpu_s],
+                sum(not a.is_finished for a, _ in both),
+            )  # fmt: skip
+
+
+def build_times(chosen: Selection, name: str) -> Table | None:
+    """A row for each setting and two methods: how many times as long the slower takes; ``None`` for one method."""
+    varied = varied_settings(chosen)
+    rows: list[Row] = [
+        (
+            *values, method_label(each.slower), method_label(each.quicker), len(each.times),
+            *(each.text(choose(each.times)) for choose in (median, min, max)),
+            each.text(median(each.cpu_times)) if each.cpu_times else None,
+        )
+        for values, part in by_setting(chosen, varied)
+        for each in _ratios(part)
+    ]  # fmt: skip
+    if not rows:
+        return None
+    columns = (*varied, "slower", "quicker", "instances", "median", "least", "most", "median of CPU")
+    notes = (
+        "The time of the slower method divided by that of the quicker on the same instance, where the quicker came to "
+        "its own end; ≥ where the clock stopped the slower on some. Times of ours are planning alone; those of a "
+        "program of others are its whole process, with what it takes to start and to read the instance.",
+    )
+    return Table(name, "How many times as long", columns, tuple(rows), notes)
+
+
+def compare_programs(chosen: Selection) -> Iterator[str]:
+    """Sentences on how long the programs of others take beside ours; none where no such program was run."""
+    for values, part in by_setting(chosen, varied_settings(chosen)):
+        for each in _ratios(part):
+            if EXTERNAL in (each.slower.planner, each.quicker.planner):
+                least, most = format_number(min(each.times)), each.text(max(each.times))
+                yield (
+                    f"{_at(chosen, values)}{method_label(each.slower)} takes {least} to {most} times as long as "
+                    f"{method_label(each.quicker)} on {counted(len(each.times), 'instance')}, "
+                    f"{each.text(median(each.times))} times by the median."
+                )
+
+
+def _at(chosen: Selection, values: Sequence[Value]) -> str:
+    """How a sentence about one setting begins: ``At k 2: ``, or nothing where nothing is varied."""
+    told = ", ".join(f"{name} {value}" for name, value in zip(varied_settings(chosen), values, strict=True))
+    return f"At {told}: " if told else ""
+
+
 def _p_text(p_value: float) -> str:
     return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
@@ -233,15 +307,18 @@ def _table(
 
 
 def build_findings(chosen: Selection) -> Iterator[str]:
-    """Which method is cheapest in the mean, and whether all cells came to their end."""
+    """Which method is cheapest in the mean, of those that hide the most, and whether all cells came to their end."""
     for values, part in by_setting(chosen, varied_settings(chosen)):
-        macs = {method: part.where(method=method).averages.mac for method in methods_of(part)}
-        known = {method: mac for method, mac in macs.items() if mac is not None}
-        if len(known) > 1:
-            best = min(known, key=lambda method: known[method])
-            at = ", ".join(f"{n} {v}" for n, v in zip(varied_settings(chosen), values, strict=True))
-            begin, mac = f"At {at}: " if at else "", format_number(known[best])
-            yield f"{begin}{method_label(best)} has the lowest mean MAC, {mac}."
+        means = {method: part.where(method=method).averages for method in methods_of(part)}
+        most = max(own.apr or 0.0 for own in means.values())
+        macs = {method: own.mac for method, own in means.items() if own.mac is not None and own.apr == most}
+        if macs and len(means) > 1:
+            best = min(macs, key=lambda method: macs[method])
+            of_whom = "" if len(macs) == len(means) else f" of those that hide the most (APR {format_apr(most)})"
+            yield (
+                f"{_at(chosen, values)}{method_label(best)} has the lowest mean MAC{of_whom}, "
+                f"{format_number(macs[best])}."
+            )
     yield from chosen.stopped_note()
 
 

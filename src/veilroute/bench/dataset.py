@@ -17,13 +17,14 @@ from typing import Any
 
 from veilroute.auditing import audit_playbook
 from veilroute.bench.cells import SPREAD, Instance
-from veilroute.bench.suites import Terrain
+from veilroute.bench.paper import MAPS
+from veilroute.bench.suites import GENERATED, MAX_PAIRS, Terrain, known_instances
 from veilroute.bench.table import Row, Table, counted, format_number, listed
 from veilroute.checks import check_list, check_whole
 from veilroute.domain import Domain, draw_candidates
 from veilroute.errors import FileFormatError, InvalidInputError, VeilrouteError
 from veilroute.formats.instance import read_instance
-from veilroute.formats.movingai import write_movingai
+from veilroute.formats.movingai import read_movingai, write_movingai
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.playbook import Playbook, playbook_from_json, read_playbook
 from veilroute.problem import MECHANISMS, Privacy, Problem, Trip
@@ -40,6 +41,11 @@ _K, _ELL = 2, 1.0
 _DRAWN = "veilroute-playbook/"
 
 
+def name_of(map_name: str, pair: int, num_candidates: int, mechanism: str) -> str:
+    """What the files of an instance are called."""
+    return f"{map_name}-{pair}-{num_candidates}-{mechanism}"
+
+
 @dataclass(frozen=True)
 class Entry:
     """One instance of a data set with its optimum."""
@@ -54,6 +60,22 @@ class Entry:
     num_anonymized: int
     mac: float | None
     mac_lower_bound: float | None
+
+    @classmethod
+    def of(cls, map_name: str, pair: int, num_candidates: int, playbook: Playbook) -> Entry:
+        """The entry of a plan for an instance."""
+        claims, mechanism = playbook.claims, playbook.privacy.mechanism
+        figures = (claims.num_coverable, claims.num_anonymized, claims.mac, claims.mac_lower_bound)
+        name = name_of(map_name, pair, num_candidates, mechanism)
+        return cls(name, map_name, pair, num_candidates, mechanism, playbook.status, *figures)
+
+    @property
+    def has_own_name(self) -> bool:
+        """Whether its numbers are such and its files are called as they should be, which a forged index may not say."""
+        bounds = ((self.pair, 1, MAX_PAIRS), (self.num_candidates, 2, MAX_SIZE))
+        is_whole = all(type(each) is int and least <= each <= most for each, least, most in bounds)
+        is_whole = is_whole and self.mechanism in MECHANISMS
+        return is_whole and self.name == name_of(self.map, self.pair, self.num_candidates, self.mechanism)
 
     @property
     def instance_path(self) -> str:
@@ -126,9 +148,8 @@ def export_dataset(
             small[f"{at.map_name} has no {size} candidates"] = None
             num_skipped += 1
             continue
-        problem = Problem(domain, [Trip(at.start, at.goal)], candidates)
-        privacy = Privacy(_K, _ELL, None, SPREAD, mechanism=mechanism)
-        name = f"{at.map_name}-{at.seed}-{size}-{mechanism}"
+        problem, privacy = _asked(domain, at, candidates, mechanism)
+        name = name_of(at.map_name, at.seed, size, mechanism)
         (folders["instances"] / f"{name}.json").write_bytes(_instance_bytes(at.map_name, problem, privacy))
         playbook = _kept(folders["optima"] / f"{name}.json", problem, privacy)
         if playbook is None:
@@ -136,9 +157,7 @@ def export_dataset(
             if watch.is_over():
                 break  # what was stopped is no optimum
             playbook.write(folders["optima"] / f"{name}.json", embed_domain=False)
-        claims = playbook.claims
-        figures = (claims.num_coverable, claims.num_anonymized, claims.mac, claims.mac_lower_bound)
-        entries.append(Entry(name, at.map_name, at.seed, size, mechanism, playbook.status, *figures))
+        entries.append(Entry.of(at.map_name, at.seed, size, playbook))
     notes = (terrain.remark, *small)
     if len(entries) + num_skipped == len(wanted):
         _finish(directory, terrain, entries, notes)
@@ -295,6 +314,7 @@ class Ranking:
     standings: tuple[Standing, ...]
     is_generated: bool
     is_complete: bool  #: whether all were judged; not after an early stop
+    with_optima: bool  #: whether the auditor has judged the optima, too
 
     @property
     def refused(self) -> list[Judgement]:
@@ -329,6 +349,8 @@ class Ranking:
             f"{counted(num, 'instance')} with {sizes} candidates on {maps}. Ranked by playbooks refused, then missing, "
             "then by who is hidden, then by cost. Hidden: in per cent of whom the optima hide.",
         ]
+        if not self.with_optima:
+            notes.append("The optima are those of the data set, which were not audited this time; --optima does it.")
         if not self.is_complete:
             notes.append("Interrupted: not all playbooks were looked at.")
         return Table("leaderboard", "Leaderboard", columns, tuple(rows), tuple(notes))
@@ -361,13 +383,57 @@ def read_dataset(directory: Path) -> tuple[tuple[Entry, ...], bool]:
         raise FileFormatError(index, f"not a data set; expected a JSON object with format {FORMAT}")
     try:
         entries = tuple(Entry(**entry) for entry in data["entries"])
-        is_generated = bool(data["is_generated"])
+        is_known = all(entry.map in (*MAPS, *GENERATED) and entry.has_own_name for entry in entries)
     except (KeyError, TypeError):
-        raise FileFormatError(index, "damaged; export the data set again") from None
+        is_known, entries = False, ()
+    if not is_known or len({entry.name for entry in entries}) < len(entries):
+        raise FileFormatError(index, "damaged; export the data set again")
     for entry in entries:
-        if not {entry.instance_path, entry.optimum_path} <= listed_names:
+        if not {f"maps/{entry.map}.map", entry.instance_path, entry.optimum_path} <= listed_names:
             raise FileFormatError(sums, f"the files of {entry.name} have no checksum")
-    return entries, is_generated
+    _check_contents(directory, entries)
+    return entries, any(entry.map in GENERATED for entry in entries)
+
+
+def _check_contents(directory: Path, entries: Sequence[Entry]) -> None:
+    """Refuse a data set that this package would not have written, whatever its checksums say.
+
+    Checksums only tell that no file was damaged: whoever edits a file can write new ones. So the instances are made
+    again from the map, whose fingerprint is known here, and what the index says of an optimum is held against the file
+    of that optimum. Whether that is one, the auditor says.
+    """
+    domains: dict[str, Domain] = {}
+    places: dict[tuple[str, int], tuple[Instance, list[Any]]] = {}
+    most = max((entry.num_candidates for entry in entries), default=0)
+    for entry in entries:
+        if entry.map not in domains:
+            path = directory / "maps" / f"{entry.map}.map"
+            domains[entry.map] = read_movingai(path)
+            num_pairs = max(other.pair for other in entries if other.map == entry.map)
+            sha256, instances = known_instances(entry.map, num_pairs)
+            if domains[entry.map].sha256 != sha256:
+                raise FileFormatError(path, "not the map of that name")
+            for at in instances:
+                places[entry.map, at.seed] = at, grown_candidates(domains[entry.map], at, most)
+        path = directory / entry.instance_path
+        own = places.get((entry.map, entry.pair))
+        if own is None or read_bytes(path) != _bytes_of(entry, domains[entry.map], *own):
+            raise FileFormatError(path, "not the instance that this version of veilroute exports under this name")
+        path = directory / entry.optimum_path
+        playbook = playbook_from_json(read_bytes(path), source=path)
+        if entry != Entry.of(entry.map, entry.pair, entry.num_candidates, playbook):
+            raise FileFormatError(path, f"not the optimum that {INDEX} tells of")
+
+
+def _bytes_of(entry: Entry, domain: Domain, at: Instance, candidates: Sequence[Any]) -> bytes:
+    """The instance file of an entry, made again."""
+    return _instance_bytes(entry.map, *_asked(domain, at, candidates[: entry.num_candidates], entry.mechanism))
+
+
+def _asked(domain: Domain, at: Instance, candidates: Sequence[Any], mechanism: str) -> tuple[Problem, Privacy]:
+    """What an instance of the data set asks for."""
+    privacy = Privacy(_K, _ELL, None, SPREAD, mechanism=mechanism)
+    return Problem(domain, [Trip(at.start, at.goal)], candidates), privacy
 
 
 def verify_dataset(
@@ -397,7 +463,7 @@ def verify_dataset(
         judged[name].append(_judge(directory, entry, name, folder))
     standings = sorted((Standing(name, tuple(each)) for name, each in judged.items()), key=lambda one: one.order)
     is_complete = all(len(each) == len(entries) for each in judged.values())
-    return Ranking(entries, tuple(standings), is_generated, is_complete)
+    return Ranking(entries, tuple(standings), is_generated, is_complete, with_optima)
 
 
 def _in_turn(

@@ -17,7 +17,7 @@ from pathlib import Path
 from string import Template
 
 from veilroute.bench.cells import Cell, Record
-from veilroute.bench.comparing import build_tables
+from veilroute.bench.comparing import build_tables, compare_programs
 from veilroute.bench.design import Picture, Selection, Suite, order_of, paper_file
 from veilroute.bench.paper import MAPS, method_label
 from veilroute.bench.suites import SIZED_SUITES, SUITES, find_suite
@@ -192,7 +192,7 @@ def write_report(
         drawn = suite.pictures(chosen, figures, domains) if chosen.records else []
         if not tables:
             page.add_text("There are no records of this suite yet.")
-        elif sentences := list(suite.findings(chosen)):
+        elif sentences := [*suite.findings(chosen), *compare_programs(chosen)]:
             page.add_text("Here:")
             page.add_bullets(sentences)
         for table in tables:
@@ -210,7 +210,7 @@ def write_report(
 
 
 def _details(suite: Suite, chosen: Selection, tables: Sequence[Table]) -> list[Table]:
-    """Means with intervals, rows for each map and paired tests, for the files of a suite that does not show them."""
+    """Means with intervals, rows for each map, tests and times, for the files of a suite that does not show them."""
     if not chosen.records:
         return []
     shown = {table.name for table in tables}

@@ -268,11 +268,27 @@ def _paper_terrain(domains: Mapping[str, Domain], num_pairs: int) -> Terrain:
 
 
 @cache
+def _paper_data() -> Mapping[str, Any]:
+    data: Mapping[str, Any] = parse_json(
+        resources.files("veilroute.bench").joinpath("instances.json").read_bytes(), "instances.json"
+    )
+    return data
+
+
+@cache
 def read_paper_instances() -> tuple[Instance, ...]:
     """The paper's 30 instances, five on each map, with 16 candidates each."""
-    source = resources.files("veilroute.bench").joinpath("instances.json")
-    rows = parse_json(source.read_bytes(), "instances.json")["instances"]
+    rows = _paper_data()["instances"]
     return tuple(_instance(row["map"], row["seed"], row["start"], row["goal"], row["candidates"]) for row in rows)
+
+
+def known_instances(map_name: str, num_pairs: int) -> tuple[str, tuple[Instance, ...]]:
+    """The fingerprint of one of the paper's maps or of the generated ones, and the instances on it, without the map."""
+    if map_name in GENERATED:
+        terrain = find_terrain(num_pairs=num_pairs, map_names=[map_name])
+        return terrain.domains[map_name].sha256, terrain.instances
+    own = (instance for instance in read_paper_instances() if instance.map_name == map_name)
+    return str(_paper_data()["maps"][map_name]), tuple(own)
 
 
 def _generated_terrain(names: Sequence[str], num_pairs: int, remark: str) -> Terrain:

@@ -215,18 +215,74 @@ def test_missing_playbooks_count_and_rank_behind(dataset: Path) -> None:
     assert not ranking.refused
 
 
-def test_a_playbook_better_than_the_optimum_is_a_contradiction(dataset: Path) -> None:
-    """Planted: the index says that the optimum is dearer than it is."""
-    index = dataset / INDEX
-    data = json.loads(index.read_bytes())
-    data["entries"][0]["mac"] += 0.5
-    was, now = (index.read_bytes(), json.dumps(data).encode())
-    index.write_bytes(now)
+def rewrite(dataset: Path, name: str, data: object) -> None:
+    """Edit a file of the data set as somebody who wants to cheat: with a new checksum."""
+    path, raw = dataset / name, data if isinstance(data, bytes) else json.dumps(data, default=list).encode()
+    old, new = (hashlib.sha256(each).hexdigest() for each in (path.read_bytes(), raw))
+    path.write_bytes(raw)
     sums = (dataset / SUMS).read_text(encoding="ascii")
-    old, new = (hashlib.sha256(raw).hexdigest() for raw in (was, now))
+    assert old in sums
     (dataset / SUMS).write_text(sums.replace(old, new), encoding="ascii")
-    (better,) = verify_dataset(dataset, [], with_optima=True).contradictions
-    assert better.entry.name == data["entries"][0]["name"]
+
+
+def test_a_forged_optimum_is_refused_and_contradicted(dataset: Path) -> None:
+    """Random groups are said to be optimal, in the playbook and in the index alike."""
+    instance = vr.read_instance(dataset / "instances" / f"{NAME}.json")
+    naive = vr.solve(instance.problem, instance.privacy, planner="pbp", partitioner="naive")
+    true = submit(dataset, "true")
+    forged = {**naive.to_dict(embed_domain=False), "status": "optimal"}
+    rewrite(dataset, f"optima/{NAME}.json", forged)
+    index = json.loads((dataset / INDEX).read_bytes())
+    index["entries"][0]["mac"] = naive.mac
+    index["entries"][0]["mac_lower_bound"] = forged["claims"]["mac_lower_bound"]
+    rewrite(dataset, INDEX, index)
+    (better,) = verify_dataset(dataset, [true]).contradictions
+    assert (better.submission, better.entry.name) == ("true", NAME)
+    ranking = verify_dataset(dataset, [], with_optima=True)
+    assert [each.entry.name for each in ranking.refused] == [NAME]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("mac", 9.0), ("status", "feasible"), ("num_anonymized", 2), ("pair", 2), ("num_candidates", 9), ("pair", True)],
+)
+def test_an_index_that_was_edited_is_refused(field: str, value: object, dataset: Path) -> None:
+    index = json.loads((dataset / INDEX).read_bytes())
+    index["entries"][0][field] = value
+    rewrite(dataset, INDEX, index)
+    with pytest.raises(FileFormatError, match="not the optimum|damaged"):
+        read_dataset(dataset)
+
+
+def test_the_same_instance_does_not_count_twice(dataset: Path) -> None:
+    index = json.loads((dataset / INDEX).read_bytes())
+    index["entries"].append(index["entries"][0])
+    rewrite(dataset, INDEX, index)
+    with pytest.raises(FileFormatError, match="damaged"):
+        read_dataset(dataset)
+
+
+def test_generated_maps_cannot_pass_for_the_papers(dataset: Path) -> None:
+    index = json.loads((dataset / INDEX).read_bytes())
+    rewrite(dataset, INDEX, index | {"is_generated": False})
+    assert read_dataset(dataset)[1]
+
+
+@pytest.mark.parametrize("change", [{"privacy": {"k": 1}}, {"candidates": [[1, 1], [1, 2]]}, {"trips": []}])
+def test_an_instance_that_was_made_easier_is_refused(change: dict[str, Any], dataset: Path) -> None:
+    name = f"instances/{NAME}.json"
+    rewrite(dataset, name, json.loads((dataset / name).read_bytes()) | change)
+    with pytest.raises(FileFormatError, match="not the instance"):
+        read_dataset(dataset)
+
+
+def test_a_map_with_an_opened_wall_is_refused(dataset: Path) -> None:
+    name = "maps/rooms-2.map"
+    rows = (dataset / name).read_bytes().split(b"\n")
+    rows[8] = rows[8].replace(b"@", b".")
+    rewrite(dataset, name, b"\n".join(rows))
+    with pytest.raises(FileFormatError, match="not the map of that name"):
+        read_dataset(dataset)
 
 
 @pytest.mark.parametrize("name", ["instances/" + NAME + ".json", "maps/rooms-2.map", INDEX, "README.md"])

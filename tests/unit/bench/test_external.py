@@ -13,6 +13,7 @@ import pytest
 import veilroute as vr
 from bench_runs import InlineWorkforce, small_terrain
 from veilroute.bench.cells import EXTERNAL, Method, Outcome
+from veilroute.bench.comparing import compare_programs
 from veilroute.bench.external import read_printed, run_external, split_command
 from veilroute.bench.paper import OPTIMAL, method_label
 from veilroute.bench.results import RecordStore
@@ -178,3 +179,5 @@ def test_rows_stand_beside_ours(program: str, tmp_path: Path) -> None:
     (table,) = SUITES["table1"].build_tables(done.records)
     labels = [row[0] for row in table.rows]
     assert method_label(theirs) in labels and str(tmp_path) not in method_label(replace(theirs)).split(" ")[0]
+    (sentence,) = compare_programs(SUITES["table1"].select(done.records))
+    assert "times as long as optimal (exact) on 1 instance" in sentence and "planner.py" in sentence

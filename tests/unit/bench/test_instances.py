@@ -11,7 +11,7 @@ import pytest
 import veilroute as vr
 from veilroute.bench.paper import MAPS
 from veilroute.bench.study import Preset, read_study
-from veilroute.bench.suites import GENERATED, MAX_CANDIDATES, find_terrain, read_paper_instances
+from veilroute.bench.suites import GENERATED, MAX_CANDIDATES, find_terrain, known_instances, read_paper_instances
 from veilroute.errors import FileFormatError, InvalidInputError
 from veilroute.maps import MapStore
 
@@ -28,7 +28,7 @@ def test_the_package_holds_thirty_instances_and_no_solutions() -> None:
     instances = read_paper_instances()
     pairs = [(instance.map_name, instance.seed) for instance in instances]
     assert pairs == [(name, seed) for name in MAPS for seed in range(1, 6)]
-    assert len(text.splitlines()) == len(instances) + 2, "one a line"
+    assert len(text.splitlines()) == len(instances) + len(MAPS) + 3, "one a line"
     for instance in instances:
         assert len(set(instance.candidates)) == MAX_CANDIDATES
 
@@ -51,6 +51,8 @@ def test_the_papers_maps_are_found(shared: Path, empty_cache: Path, place: str) 
     assert not terrain.is_generated
     assert tuple(terrain.domains) == MAPS
     assert len(terrain.instances) == 30
+    for name, domain in terrain.domains.items():
+        assert known_instances(name, 5) == (domain.sha256, tuple(i for i in terrain.instances if i.map_name == name))
     assert [instance.map_name for instance in terrain.instances[:6]] == list(MAPS)
     for instance in terrain.instances:
         trip = vr.Trip(instance.start, instance.goal)

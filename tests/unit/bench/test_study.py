@@ -130,7 +130,7 @@ def test_a_study_runs_on_files_and_generated_maps(town: tuple[Path, vr.Problem],
     assert bounded and all(record.outcome.m == 3 for record in bounded)
     mine, other = study.suites
     tables = mine.build_tables(run.records)
-    assert [table.name for table in tables] == ["mine-means", "mine-by-map", "mine-paired"]
+    assert [table.name for table in tables] == ["mine-means", "mine-by-map", "mine-paired", "mine-times"]
     assert tables[0].columns[:3] == ("candidates", "k", "method") and len(tables[0].rows) == 2 * 2 * 3
     assert {row[0] for row in tables[1].rows} == {"town", "hall", "blocks"}
     assert other.build_tables(run.records)[0].columns[0] == "m"

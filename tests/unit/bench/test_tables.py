@@ -394,7 +394,7 @@ def test_details_of_a_suite_rest_on_its_records() -> None:
         for place in places
         for method, mac in ((OPTIMAL, 0.2), (BEST, 0.3))
     ]
-    means, by_map, paired = comparing.build_tables(Selection(tuple(records)), name="table1")
+    means, by_map, paired, _ = comparing.build_tables(Selection(tuple(records)), name="table1")
     assert [row[:2] for row in means.rows] == [("optimal (exact)", 3), ("Merge-BB, CostAsc, Tunnel", 3)]
     assert means.rows[0][means.columns.index("interval")] == "0.200 to 0.200"
     assert [(row[0], row[2]) for row in by_map.rows] == [("den101d", 2)] * 2 + [("lak510d", 1)] * 2
@@ -403,3 +403,30 @@ def test_details_of_a_suite_rest_on_its_records() -> None:
     uneven = [*records[:-1], make_record(BEST, mac=0.1, num_anonymized=6, map_name="lak510d")]
     (paired,) = [t for t in comparing.build_tables(Selection(tuple(uneven)), name="t") if t.name == "t-paired"]
     assert paired.rows[0][2] == 2 and "1 pairs left out" in paired.notes[-1]
+
+
+def test_times_stand_beside_each_other() -> None:
+    """On three instances; on the third the clock stops the slower, on a fourth the quicker, which says nothing."""
+    told = [
+        (1, 6.0, True, 1.0, True),
+        (2, 40.0, True, 2.0, True),
+        (3, 300.0, False, 0.5, True),
+        (4, 2.0, True, 9.0, False),
+    ]
+    records = [
+        make_record(method, pair=pair, runtime_s=seconds, is_finished=is_finished)
+        for pair, slow_s, slow_ended, quick_s, quick_ended in told
+        for method, seconds, is_finished in ((BEST, slow_s, slow_ended), (OPTIMAL, quick_s, quick_ended))
+    ]
+    (table,) = [t for t in comparing.build_tables(Selection(tuple(records)), name="t") if t.name == "t-times"]
+    assert table.rows == (("Merge-BB, CostAsc, Tunnel", "optimal (exact)", 3, "≥ 20.0", "≥ 6.00", "≥ 600", None),)
+    (table,) = [t for t in comparing.build_tables(Selection(tuple(records[:4])), name="t") if t.name == "t-times"]
+    assert table.rows[0][2:6] == (2, "13.0", "6.00", "20.0")
+    assert list(comparing.compare_programs(Selection(tuple(records)))) == []
+
+
+def test_the_cheapest_is_looked_for_among_those_that_hide_as_many() -> None:
+    """Whoever leaves out the expensive candidates has a low MAC."""
+    records = [make_record(OPTIMAL, mac=0.3), make_record(BEST, mac=0.1, num_anonymized=4)]
+    (finding,) = comparing.build_findings(Selection(tuple(records)))
+    assert finding == "optimal (exact) has the lowest mean MAC of those that hide the most (APR 1.00), 0.300."
