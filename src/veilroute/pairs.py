@@ -214,7 +214,10 @@ def survey_pairs(
         if watch.is_over():
             break
         trip = replace(problem, trips=[Trip(start, goal)]).sharing_work()
-        pairs.append(_plan_pair(trip, privacy, tally, planner=planner, seed=seed, **options))
+        pair = _plan_pair(trip, privacy, tally, watch, planner=planner, seed=seed, **options)
+        if pair is None:
+            break
+        pairs.append(pair)
     seen = {end for pair in pairs for end in (pair.start, pair.goal)}
     return PairSurvey(
         domain=problem.domain,
@@ -263,19 +266,28 @@ def _pairs_of(points: Sequence[Label]) -> Iterator[tuple[Label, Label]]:
             yield other, point
 
 
-def _plan_pair(problem: Problem, privacy: Privacy, tally: dict[Label, _Tally], **options: Any) -> PairOutcome:
-    """Plan for one start and goal, and add what comes of it to what is known about each candidate."""
+def _plan_pair(
+    problem: Problem, privacy: Privacy, tally: dict[Label, _Tally], watch: Watch, **options: Any
+) -> PairOutcome | None:
+    """Plan for one start and goal, and add what comes of it to what is known about each candidate.
+
+    ``None`` when it was over before the plan was done: then nothing is added.
+    """
     # Here, because it loads the kernels, which nobody needs who only reads a survey.
     from veilroute.covering.task import prepare_task
 
     ends = problem.trips[0].start, problem.trips[0].goal
     task = prepare_task(problem)  # the plan will use it as well
     bases = {problem.candidates[c]: float(task.base_costs[0, i]) for i, c in enumerate(task.members)}
+    playbook = None
+    if privacy.k <= len(problem.counted):  # where start and goal are candidates, too few others may be left
+        playbook = solve(problem, privacy, workers=1, should_stop=watch.is_over, **options)
+        if playbook.options.get("stopped_early") and watch.is_over():
+            return None
     for label in bases:
         tally[label].num_coverable += 1
-    if privacy.k > len(problem.counted):  # where start and goal are candidates, too few others may be left
+    if playbook is None:
         return PairOutcome(*ends, "infeasible", len(bases), 0, 0, None)
-    playbook = solve(problem, privacy, workers=1, **options)
     smallest = problem.domain.smallest_positive_cost
     hidden: dict[Label, list[tuple[float, float]]] = {}
     for group in playbook.hidden_classes:

@@ -105,7 +105,8 @@ def extend_playbook(
 
     The lemma: a (k, ell, m)-anonymized path stays one when a path that does not depend on the transit point leads to
     its start, and any path leads on from its goal. Here all routes of the trip get the same two, so whoever was hidden
-    is hidden still, at the same k, ell and m. What this costs is measured anew, against the cheapest routes of the
+    is hidden still, at the same k, ell and m. (A risk of whole routes stays what it was; one of their first m nodes may
+    not, and is refused.) What this costs is measured anew, against the cheapest routes of the
     longer trip; nothing is said about whether it is the least.
 
     Parameters
@@ -127,7 +128,12 @@ def extend_playbook(
         raise InvalidInputError(
             "playbook", "one on a domain without rules for turns: walks that are joined may break them"
         )
-    old = problem.trips[trip]
+    old, privacy = problem.trips[trip], playbook.privacy
+    if privacy.beta is not None and privacy.m is not None and (len(before) or len(after)):
+        # After a longer beginning more routes look alike, and under a risk more company is not always less risk.
+        raise InvalidInputError(
+            "playbook", "k by a partition, or whole routes: a risk may rise with a longer beginning"
+        )
     walks = [_checked_walk(problem, name, walk) for name, walk in (("before", before), ("after", after))]
     ahead, behind = walks[0] or [problem.start_nodes[trip]], walks[1] or [problem.goal_nodes[trip]]
     if ahead[-1] != problem.start_nodes[trip]:
@@ -138,11 +144,13 @@ def extend_playbook(
     for name, end, was in (("before", start, old.start), ("after", goal, old.goal)):
         if end != was and end in problem.candidates:
             raise InvalidInputError(name, "an end that is no candidate: who is the start or goal is hidden by nothing")
+        if end != was and was in problem.candidates and privacy.mechanism == "randomised":
+            raise InvalidInputError(name, "an end that was no candidate: it would have no share in the classes", was)
     trips = list(problem.trips)
     trips[trip] = replace(old, start=start, goal=goal)
     longer = replace(problem, trips=trips)
     plan = extend_plan(playbook, longer, trip, np.array(ahead, dtype=np.int64), np.array(behind, dtype=np.int64))
-    return _assemble(longer, playbook.privacy, playbook.planner, plan)
+    return _assemble(longer, privacy, playbook.planner, plan)
 
 
 def playbook_from_classes(

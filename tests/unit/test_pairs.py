@@ -84,9 +84,24 @@ def test_more_points_go_on_with_the_same_and_a_stop_keeps_the_first() -> None:
     small, large = (vr.survey_pairs(problem, points=num, seed=7) for num in (3, 5))
     assert large.points[:3] == small.points
     assert large.pairs[: len(small.pairs)] == small.pairs
-    asked = iter(range(100))
-    stopped = vr.survey_pairs(problem, points=5, seed=7, should_stop=lambda: next(asked) >= 9)
+    done = [0]
+    stopped = vr.survey_pairs(
+        problem, points=5, seed=7, progress=lambda told: done.append(told.done), should_stop=lambda: done[-1] >= 9
+    )
     assert (stopped.pairs, stopped.points, stopped.num_wanted) == (small.pairs, small.points, 25)
+
+
+def test_a_pair_that_the_clock_stops_does_not_count() -> None:
+    """DF-BB would go on for minutes on the first pair; what it has found by then is no figure of a survey."""
+    building = vr.generate_rooms(24, 40, seed=3)
+    places = vr.draw_candidates(building, (1, 32), (21, 36), 16, seed=1)
+    problem = vr.Problem(building, [vr.Trip((1, 32), (21, 36))], places)
+    survey = vr.survey_pairs(
+        problem, vr.Privacy(k=2), points=4, time_limit_s=0.2, planner="pbp", partitioner="df-bb", heuristic="blind"
+    )
+    assert len(survey.pairs) < survey.num_wanted == 16
+    assert all(pair.status == "optimal" for pair in survey.pairs)
+    assert all(each.num_coverable <= len(survey.pairs) for each in survey.candidates)
 
 
 @pytest.mark.parametrize("points", [0, 7, [], [1, 1], [99]])

@@ -25,6 +25,7 @@ SEED = 1
 NUM_RESAMPLES = 2000
 MAX_EXACT = 12
 LEVEL = 0.95
+_SAME_MAC = 1e-9  # how far MACs of the same routes may be off, by the order of adding up
 
 _M_TEXT = "infinity"
 #: The settings that an experiment may vary: how a table calls each, and what of a cell it is.
@@ -56,15 +57,17 @@ def bootstrap_interval(values: Sequence[float]) -> tuple[float, float] | None:
 def paired_p_value(differences: Sequence[float]) -> float:
     """How probable a mean as far from 0 is when each difference has either sign; 1 without any difference."""
     values = np.array(differences, dtype=np.float64)
+    values[np.abs(values) < _SAME_MAC] = 0.0
     if not values.any():
         return 1.0
+    far = abs(values.sum()) - 1e-12 * np.abs(values).sum()  # sums in another order differ by rounding
     if values.size <= MAX_EXACT:
         bits = np.arange(1 << values.size)[:, None] >> np.arange(values.size) & 1
         sums = np.where(bits, -1.0, 1.0) @ values
-        return float(np.mean(np.abs(sums) >= abs(values.sum()) * (1 - 1e-12)))
+        return float(np.mean(np.abs(sums) >= far))
     signs = np.random.default_rng(SEED).choice([-1.0, 1.0], size=(NUM_RESAMPLES, values.size))
     # The signs as they were count as one of the draws, so that no p value is 0.
-    num_extreme = int(np.sum(np.abs(signs @ values) >= abs(values.sum()) * (1 - 1e-12)))
+    num_extreme = int(np.sum(np.abs(signs @ values) >= far))
     return (1 + num_extreme) / (1 + NUM_RESAMPLES)
 
 
@@ -267,11 +270,13 @@ def compare_programs(chosen: Selection) -> Iterator[str]:
     for values, part in by_setting(chosen, varied_settings(chosen)):
         for each in _ratios(part):
             if EXTERNAL in (each.slower.planner, each.quicker.planner):
-                least, most = format_number(min(each.times)), each.text(max(each.times))
+                least, most, middle = (choose(each.times) for choose in (min, max, median))
+                is_one = len(each.times) == 1
+                figures = each.text(most) if is_one else f"{format_number(least)} to {each.text(most)}"
                 yield (
-                    f"{_at(chosen, values)}{method_label(each.slower)} takes {least} to {most} times as long as "
-                    f"{method_label(each.quicker)} on {counted(len(each.times), 'instance')}, "
-                    f"{each.text(median(each.times))} times by the median."
+                    f"{_at(chosen, values)}{method_label(each.slower)} takes {figures} times as long as "
+                    f"{method_label(each.quicker)} on {counted(len(each.times), 'instance')}"
+                    f"{'' if is_one else f', {each.text(middle)} times by the median'}."
                 )
 
 

@@ -22,7 +22,7 @@ from veilroute.bench.suites import GENERATED, MAX_PAIRS, Terrain, known_instance
 from veilroute.bench.table import Row, Table, counted, format_number, listed
 from veilroute.checks import check_list, check_whole
 from veilroute.domain import Domain, draw_candidates
-from veilroute.errors import FileFormatError, InvalidInputError, VeilrouteError
+from veilroute.errors import FileFormatError, InvalidInputError, VeilrouteError, one_line
 from veilroute.formats.instance import read_instance
 from veilroute.formats.movingai import read_movingai, write_movingai
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
@@ -292,7 +292,8 @@ class Standing:
             for each in self._of("accepted")
             if each.mac is not None and each.entry.mac is not None and each.num_anonymized >= each.entry.num_anonymized
         ]
-        return fmean(found) if found else None
+        # Nobody comes before others by the rounding of a sum.
+        return fmean(0.0 if abs(each) <= _SAME_MAC else each for each in found) if found else None
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -386,7 +387,7 @@ def read_dataset(directory: Path) -> tuple[tuple[Entry, ...], bool]:
         is_known = all(entry.map in (*MAPS, *GENERATED) and entry.has_own_name for entry in entries)
     except (KeyError, TypeError):
         is_known, entries = False, ()
-    if not is_known or len({entry.name for entry in entries}) < len(entries):
+    if not entries or not is_known or len({entry.name for entry in entries}) < len(entries):
         raise FileFormatError(index, "damaged; export the data set again")
     for entry in entries:
         if not {f"maps/{entry.map}.map", entry.instance_path, entry.optimum_path} <= listed_names:
@@ -451,7 +452,7 @@ def verify_dataset(
     """
     entries, is_generated = read_dataset(directory)
     folders = [*([directory / "optima"] if with_optima else []), *submissions]
-    names = [folder.resolve().name for folder in folders]
+    names = [one_line(folder.name or folder.resolve().name) for folder in folders]
     if len(set(names)) < len(names):
         raise InvalidInputError("submissions", "folders with different names", ", ".join(names))
     watch, total = Watch(progress, None, should_stop), len(entries) * len(folders)
@@ -461,15 +462,18 @@ def verify_dataset(
         if watch.is_over():
             break
         judged[name].append(_judge(directory, entry, name, folder))
-    standings = sorted((Standing(name, tuple(each)) for name, each in judged.items()), key=lambda one: one.order)
-    is_complete = all(len(each) == len(entries) for each in judged.values())
+    # After a stop, who is compared is compared on the same instances.
+    num_judged = min(map(len, judged.values()), default=0)
+    rows = (Standing(name, tuple(each[:num_judged])) for name, each in judged.items())
+    standings = sorted(rows, key=lambda one: one.order)
+    is_complete = num_judged == len(entries)
     return Ranking(entries, tuple(standings), is_generated, is_complete, with_optima)
 
 
 def _in_turn(
     entries: Sequence[Entry], names: Sequence[str], folders: Sequence[Path]
 ) -> Iterator[tuple[Entry, str, Path]]:
-    """Instance by instance, so that who is compared after a stop was compared on the same ones."""
+    """Instance by instance, so that as many as possible can be compared after a stop."""
     for entry in entries:
         for name, folder in zip(names, folders, strict=True):
             yield entry, name, folder
@@ -489,13 +493,23 @@ def _judge(directory: Path, entry: Entry, submission: str, folder: Path) -> Judg
     if not report.holds:
         wrong = next(verdict for verdict in report.claims if not verdict.holds)
         return Judgement(submission, entry, "refused", f"{wrong.claim}: {wrong.evidence}")
-    claims = playbook.claims
+    claims = _reckoned(playbook, asked.problem, asked.privacy).claims
     judged = Judgement(submission, entry, "accepted", "", claims.num_anonymized, claims.mac)
     if playbook.status == "optimal" and not judged.is_optimal:
         mac = "nothing" if entry.mac is None else format_number(entry.mac)
         reason = f"says that it is optimal; the optimum hides {entry.num_anonymized} at a MAC of {mac}"
         return replace(judged, status="refused", reason=reason)
     return judged
+
+
+def _reckoned(playbook: Playbook, problem: Problem, privacy: Privacy) -> Playbook:
+    """The same classes and routes with the figures that we work out, which the ranking goes by, not those stated."""
+    classes: list[dict[str, Any]] = [
+        {"members": list(group.members), "route": list(group.route_of(group.members[0], 0).nodes)}
+        | ({"shares": list(group.shares)} if group.shares else {})
+        for group in playbook.hidden_classes
+    ]
+    return playbook_from_classes(problem, privacy, classes)
 
 
 def _read_answer(path: Path, problem: Problem, privacy: Privacy) -> Playbook:

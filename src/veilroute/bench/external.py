@@ -4,20 +4,19 @@ What goes in is the authors' text format (``.in``). What comes out is read as th
 line that begins with ``Partition``, a line with its members, and its walk, a line for each node, which may be missing.
 Other lines are passed over. No figure that a program claims is believed: members, walks and spread are looked at, and
 costs added up here; a class without a walk is priced by the cheapest one. Time, processor's time and memory are those
-of its process.
+of its process and what it has started (:mod:`veilroute.bench.launcher`).
 """
 
+import json
 import math
 import os
 import re
 import shlex
-import signal
 import subprocess
+import sys
 import tempfile
-import threading
-import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,11 +34,15 @@ from veilroute.formats.instance import write_authors
 from veilroute.problem import Privacy, Problem
 
 _GRACE_S = 1.0  # after the limit, so that a program that stops by itself can still say what it has found
+_LAUNCHER_S = 30.0  # how much longer than the program its launcher may take, on a machine that is very busy
+MOST_BYTES = 64 << 20  #: of what a program prints or writes; more is an error
 _PLACES = ("instance", "output", "k", "ell", "seed", "time_limit")
 _HEAD = re.compile(r"Partition\b")
+_NODE = re.compile(r"\d{1,15}$", re.ASCII)
+_LIKE_A_NUMBER = re.compile(r"[+-]?\.?\d", re.ASCII)
 _COUNTS = {
-    "num_expansions": re.compile(r"Number of Expanded Nodes in Total:\s*(\d+)"),
-    "num_partitions": re.compile(r"Number of Evaluated Partitions in Total:\s*(\d+)"),
+    "num_expansions": re.compile(r"Number of Expanded Nodes in Total:\s*(\d{1,15})(?!\d)", re.ASCII),
+    "num_partitions": re.compile(r"Number of Evaluated Partitions in Total:\s*(\d{1,15})(?!\d)", re.ASCII),
 }
 Printed = tuple[list[int], list[int]]  #: members and walk, in node numbers
 
@@ -69,105 +72,124 @@ def run_external(command: str, problem: Problem, privacy: Privacy, *, seed: int,
         instance, output = Path(folder, "instance.in"), Path(folder, "output.txt")
         write_authors(problem, instance)
         values = {
-            "instance": str(instance), "output": str(output), "k": str(privacy.k), "ell": f"{privacy.ell:g}",
-            "seed": str(seed), "time_limit": f"{time_limit_s:g}",
+            "instance": str(instance), "output": str(output), "k": str(privacy.k), "ell": _number(privacy.ell),
+            "seed": str(seed), "time_limit": _number(time_limit_s),
         }  # fmt: skip
         words = [re.sub(r"\{(\w+)\}", lambda found: values[found[1]], word) for word in split_command(command)]
-        ended = _Run(words, None if "{instance}" in command else instance, time_limit_s + _GRACE_S)
-        printed = ended.printed + (output.read_text("utf-8", "replace") if output.is_file() else "")
+        ended = _run(words, None if "{instance}" in command else instance, time_limit_s, Path(folder))
+        written = _read(output) if output.is_file() else ""
     if ended.code and not ended.is_stopped:
         said = (ended.complaint.strip().splitlines() or [f"exit code {ended.code}"])[-1]
         raise VeilrouteError(f"the program failed: {said}")
     counts: dict[str, Any] = {
-        name: int(found[1]) for name, pattern in _COUNTS.items() if (found := pattern.search(printed))
+        name: int(found[1])
+        for name, pattern in _COUNTS.items()
+        if (found := pattern.search(ended.printed) or pattern.search(written))
     }
-    return _price(problem, privacy, read_printed(printed), ended, counts)
+    classes = read_printed(written, is_torn=ended.is_stopped) or read_printed(ended.printed, is_torn=ended.is_stopped)
+    return _price(problem, privacy, classes, ended, counts)
 
 
-class _Run:
+def _number(value: float) -> str:
+    """A number with all its digits, whole ones without a point."""
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+@dataclass(frozen=True)
+class _Ended:
     """A program that was run to its end or to the limit."""
 
-    def __init__(self, words: Sequence[str], stdin: Path | None, limit_s: float) -> None:
-        began = time.perf_counter()
-        self.is_stopped = False
-        with (stdin or Path(os.devnull)).open("rb") as given:
-            try:
-                process = subprocess.Popen(
-                    words, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-                )
-            except OSError as error:
-                raise VeilrouteError(f"the program cannot be run: {error.strerror or error}") from None
-        timer = threading.Timer(limit_s, self._stop, [process])
-        timer.start()
-        try:
-            complaint: list[bytes] = []
-            reader = threading.Thread(target=lambda: complaint.append(process.stderr.read()))  # type: ignore[union-attr]
-            reader.start()
-            printed = process.stdout.read()  # type: ignore[union-attr]
-            reader.join()
-            self.cpu_s, self.memory_mb = _wait(process)
-        finally:
-            timer.cancel()
-            if process.poll() is None:
-                self._stop(process)
-                process.wait()
-            for stream in (process.stdout, process.stderr):
-                if stream is not None:
-                    stream.close()
-        self.runtime_s = time.perf_counter() - began
-        self.code = process.returncode
-        self.printed, self.complaint = (text.decode("utf-8", "replace") for text in (printed, complaint[0]))
-
-    def _stop(self, process: subprocess.Popen[bytes]) -> None:
-        """End the program and what it has started."""
-        self.is_stopped = True
-        if hasattr(os, "killpg"):
-            # Only while it has not been waited for is the number surely its own.
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+    code: int
+    is_stopped: bool  #: by us
+    is_in_time: bool  #: it came to its own end within the limit, without the grace
+    runtime_s: float
+    cpu_s: float | None
+    memory_mb: float | None
+    printed: str
+    complaint: str
 
 
-def _wait(process: subprocess.Popen[bytes]) -> tuple[float | None, float | None]:
-    """Wait for a program; its processor's time and the most memory that it held, where the system tells."""
-    if not hasattr(os, "wait4"):  # Windows
-        process.wait()
-        return None, None
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    per_mb = 1024 * 1024 if os.uname().sysname == "Darwin" else 1024
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / per_mb
+def _run(words: Sequence[str], stdin: Path | None, limit_s: float, folder: Path) -> _Ended:
+    """Run a program; what it prints goes to files in the folder."""
+    printed, complaint = folder / "printed.txt", folder / "complaint.txt"
+    asked = {
+        "words": list(words), "stdin": str(stdin or os.devnull), "stdout": str(printed), "stderr": str(complaint),
+        "limit_s": limit_s + _GRACE_S, "most_bytes": MOST_BYTES, "parent": os.getpid(),
+    }  # fmt: skip
+    launcher = subprocess.Popen(
+        [sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")), json.dumps(asked)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        told, _ = launcher.communicate(timeout=limit_s + _GRACE_S + _LAUNCHER_S)
+    finally:
+        if launcher.poll() is None:
+            launcher.terminate()  # it ends the program before it goes
+            launcher.wait()
+    if launcher.returncode:
+        raise VeilrouteError("the program could not be watched: its launcher was ended")
+    known: dict[str, Any] = json.loads(told)
+    if "failure" in known:
+        raise VeilrouteError(f"the program cannot be run: {known['failure']}")
+    stopped = known["stopped"]
+    if stopped == "output":
+        raise VeilrouteError(f"the program has printed more than {MOST_BYTES >> 20} MB")
+    return _Ended(
+        known["code"], bool(stopped), not stopped and known["runtime_s"] <= limit_s, known["runtime_s"],
+        known["cpu_s"], known["memory_mb"], _read(printed), _read(complaint),
+    )  # fmt: skip
 
 
-def read_printed(text: str) -> list[Printed]:
-    """The classes that a program has printed; of a line of a walk the first number is the node."""
+def _read(path: Path) -> str:
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise VeilrouteError(f"the program has written more than {MOST_BYTES >> 20} MB")
+    return data.decode("utf-8", "replace")
+
+
+def read_printed(text: str, *, is_torn: bool = False) -> list[Printed]:
+    """The classes that a program has printed; of a line of a walk the first number is the node.
+
+    Of a text that ``is_torn``, because the program was ended while it printed, the last line counts only with its end,
+    and the last class only when its walk may be whole: then :func:`_price` looks where it leads.
+    """
     found: list[Printed] = []
     is_open = needs_members = False
-    for line in text.splitlines():
-        numbers = line.split()
+    for line in (text[: text.rfind("\n") + 1] if is_torn else text).splitlines():
+        words = line.split()
         if _HEAD.match(line.strip()):
             found.append(([], []))
             is_open = needs_members = True
-        elif not is_open or not numbers:
+        elif not is_open or not words:
             continue
-        elif not all(word.isascii() and word.isdigit() for word in numbers):
+        elif not _LIKE_A_NUMBER.match(words[0]):
             is_open = False
         elif needs_members:
-            found[-1][0].extend(map(int, numbers))
+            found[-1][0].extend(_nodes(words))
             needs_members = False
         else:
-            found[-1][1].append(int(numbers[0]))
+            found[-1][1].extend(_nodes(words[:1]))
+    if is_torn and is_open and not found[-1][1] and any(walk for _, walk in found):
+        del found[-1]  # its walk was still to come
     return found
 
 
+def _nodes(words: Sequence[str]) -> Iterator[int]:
+    for word in words:
+        if not _NODE.match(word):
+            raise VeilrouteError(f"the program has printed {word[:20]!r} where the number of a node should be")
+        yield int(word)
+
+
 def _price(
-    problem: Problem, privacy: Privacy, printed: Sequence[Printed], ended: _Run, counts: dict[str, Any]
+    problem: Problem, privacy: Privacy, printed: Sequence[Printed], ended: _Ended, counts: dict[str, Any]
 ) -> Outcome:
     task = prepare_task(problem)
     rule, walks = k_and_ell(problem, task, privacy), ClassWalks(task)
     place = {int(problem.candidate_nodes[candidate]): i for i, candidate in enumerate(task.members)}
+    if ended.is_stopped and printed and printed[-1][1] and printed[-1][1][-1] != problem.goal_nodes[0]:
+        printed = printed[:-1]  # it was ended on the way
     costs: list[float] = []
     base: list[float] = []
     seen: set[int] = set()
@@ -186,7 +208,7 @@ def _price(
     mac = metrics.mean_anonymization_cost(costs, base, smallest_positive_cost=smallest)
     num = len(task.members)
     return Outcome(
-        "feasible", not ended.is_stopped, num_coverable=num, num_anonymized=len(costs),
+        "feasible", ended.is_in_time, num_coverable=num, num_anonymized=len(costs),
         apr=metrics.anonymized_path_ratio(len(costs), num), mac=None if mac is None else float(mac),
         runtime_s=ended.runtime_s, cpu_s=ended.cpu_s, peak_memory_mb=ended.memory_mb, **counts,
     )  # fmt: skip
@@ -194,12 +216,13 @@ def _price(
 
 def _walk_cost(problem: Problem, task: CoveringTask, group: Members, walk: Sequence[int]) -> float:
     """What a printed walk costs, after a look at whether it is one and covers the class."""
-    domain, nodes = problem.domain, np.array(walk, dtype=np.int64)
+    domain = problem.domain
     is_inside = (walk[0], walk[-1]) == (problem.start_nodes[0], problem.goal_nodes[0]) and max(walk) < domain.num_nodes
     if not is_inside or not all(
         b in domain.indices[domain.indptr[a] : domain.indptr[a + 1]] for a, b in pairwise(walk)
     ):
         raise VeilrouteError("the program's walk does not lead along edges from the start to the goal")
+    nodes = np.array(walk, dtype=np.int64)
     if not all(np.isin(task.posts.nodes_of(i), nodes).any() for i in group):
         raise VeilrouteError("the program's walk does not pass all members of its class")
     return walk_cost(domain, nodes)

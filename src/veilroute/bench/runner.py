@@ -22,7 +22,7 @@ from veilroute.bench.results import RecordStore
 from veilroute.covering.cover import cover
 from veilroute.domain import Domain, WithinDistance, draw_candidates, generate_rooms, generate_streets, grid_domain
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.errors import InvalidInputError, VeilrouteError
+from veilroute.errors import InvalidInputError, VeilrouteError, one_line
 from veilroute.jsontext import dump_canonical, parse_json
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem, Trip
@@ -61,6 +61,7 @@ def run_cell(job: Job) -> dict[str, Any]:
     with _one_at_a_time:
         try:
             outcome = _run(job)
+            dump_canonical(outcome.to_dict())  # a figure that cannot be written down fails here, not where it is kept
         except VeilrouteError as error:
             outcome = failed_outcome(str(error))
         except Exception as error:
@@ -71,8 +72,7 @@ def run_cell(job: Job) -> dict[str, Any]:
 
 def failed_outcome(reason: str) -> Outcome:
     """The outcome of a cell that could not be run to an end."""
-    line = " ".join(reason.split("\n", 1)[0].split())
-    return Outcome("error", error=line[:_SHOWN] or "unknown")
+    return Outcome("error", error=one_line(reason.split("\n", 1)[0], _SHOWN) or "unknown")
 
 
 def bounded_m(problem: Problem, ratio: float | None) -> int | None:

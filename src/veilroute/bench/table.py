@@ -127,6 +127,7 @@ def _text(value: Value) -> str:
 
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "[": "{[}", "]": "{]}", "*": "{*}",  # which are options behind the end of a row
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"$<$", ">": r"$>$", "≥": r"$\geq$", "±": r"$\pm$",
 }  # fmt: skip
 

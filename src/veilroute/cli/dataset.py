@@ -10,7 +10,7 @@ from veilroute.bench.table import counted, listed
 from veilroute.cli import console
 from veilroute.cli.bench import read_sizes
 from veilroute.cli.console import DONE, INTERRUPTED, VIOLATED, JsonOption, TimeLimitOption, read_time_limit
-from veilroute.errors import InvalidInputError
+from veilroute.errors import InvalidInputError, one_line
 
 _SIZES_TEXT = ",".join(map(str, SIZES))
 _MOST_REASONS = 20
@@ -100,11 +100,11 @@ def run_verify(
         )
         console.emit(ranking.to_table().to_text())
         for each in refused[:_MOST_REASONS]:
-            console.emit(f"Refused: {each.submission}/{each.entry.name}: {each.reason}\n")
+            console.emit(f"Refused: {one_line(f'{each.submission}/{each.entry.name}: {each.reason}')}\n")
         if len(refused) > _MOST_REASONS:
             console.emit(f"And {len(refused) - _MOST_REASONS} more; --json has them all.\n")
     if better:
-        names = listed(f"{each.submission}/{each.entry.name}" for each in better[:3])
+        names = one_line(listed(f"{each.submission}/{each.entry.name}" for each in better[:3]))
         console.remark(f"better than a proved optimum, so that one of the two is wrong: {names}")
     if not ranking.is_complete:
         return INTERRUPTED

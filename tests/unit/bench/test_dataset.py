@@ -207,6 +207,34 @@ def test_a_playbook_for_something_else_is_refused(dataset: Path) -> None:
     assert reason(dataset, folder).startswith("instance: ")
 
 
+def test_nobody_comes_first_by_stating_less_than_it_costs(dataset: Path) -> None:
+    """Within what the auditor allows for rounding."""
+
+    def restate(data: dict[str, Any]) -> None:
+        data["status"] = "feasible"
+        data["claims"]["mac"] *= 1 - 5e-10
+        data["claims"]["mac_lower_bound"] = data["claims"]["gap"] = None
+        data.pop("certificate", None)
+
+    cheat, honest = submit(dataset, "z-cheat", restate), submit(dataset, "a-honest")
+    ranking = verify_dataset(dataset, [cheat, honest])
+    assert not ranking.refused
+    assert [(one.submission, one.excess) for one in ranking.standings] == [("a-honest", 0.0), ("z-cheat", 0.0)]
+
+
+def test_after_a_stop_all_are_compared_on_the_same_instances(dataset: Path) -> None:
+    folders, asked = [submit(dataset, "a"), submit(dataset, "b")], iter(range(10**6))
+    ranking = verify_dataset(dataset, folders, should_stop=lambda: next(asked) >= 3)
+    assert not ranking.is_complete
+    assert [len(one.judgements) for one in ranking.standings] == [1, 1]
+
+
+def test_a_data_set_of_nothing_is_none(dataset: Path) -> None:
+    rewrite(dataset, INDEX, json.loads((dataset / INDEX).read_bytes()) | {"entries": []})
+    with pytest.raises(FileFormatError, match="damaged"):
+        read_dataset(dataset)
+
+
 def test_missing_playbooks_count_and_rank_behind(dataset: Path) -> None:
     folder = submit(dataset, "a-lazy")
     (folder / f"{NAME}.json").unlink()

@@ -177,6 +177,8 @@ def test_intervals_and_tests_have_known_values() -> None:
     assert high == pytest.approx(0.598, abs=0.02)
     # Of 2^5 signs only two, all up and all down, are as extreme.
     assert paired_p_value([1.0, 2.0, 3.0, 4.0, 5.0]) == 2 / 32
+    assert paired_p_value([-0.2, -0.1, 0.2, 0.1]) == 1.0, "all sums are as far from 0 as none"
+    assert paired_p_value([2.8e-17] * 6) == 1.0, "rounding is no difference"
     assert paired_p_value([0.0] * 5) == 1.0
     assert paired_p_value([1.0, -1.0]) == 1.0
     assert paired_p_value([1.0] * 30) == pytest.approx(1 / 2001)
