@@ -18,7 +18,7 @@ import numpy as np
 from veilroute.bench.cells import EXTERNAL, Cell, Method, Outcome, Record
 from veilroute.bench.design import Averages, Picture, Selection, mean
 from veilroute.bench.paper import method_label
-from veilroute.bench.table import Row, Table, Value, counted, format_apr, format_number, format_seconds
+from veilroute.bench.table import Row, Table, Value, counted, format_apr, format_number, format_seconds, listed
 from veilroute.domain.graph import Domain
 
 SEED = 1
@@ -318,11 +318,12 @@ def build_findings(chosen: Selection) -> Iterator[str]:
         most = max(own.apr or 0.0 for own in means.values())
         macs = {method: own.mac for method, own in means.items() if own.mac is not None and own.apr == most}
         if macs and len(means) > 1:
-            best = min(macs, key=lambda method: macs[method])
+            least = min(macs.values())
+            best = [method_label(method) for method, mac in macs.items() if mac <= least + _SAME_MAC]
             of_whom = "" if len(macs) == len(means) else f" of those that hide the most (APR {format_apr(most)})"
             yield (
-                f"{_at(chosen, values)}{method_label(best)} has the lowest mean MAC{of_whom}, "
-                f"{format_number(macs[best])}."
+                f"{_at(chosen, values)}{listed(best)} {'has' if len(best) == 1 else 'have'} the lowest mean "
+                f"MAC{of_whom}, {format_number(least)}."
             )
     yield from chosen.stopped_note()
 
