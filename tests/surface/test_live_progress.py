@@ -17,7 +17,7 @@ import pytest
 import veilroute as vr
 from veilroute.cli import console
 from veilroute.cli.console import TimeLimit, describe_best, gap_text, live_progress, read_time_limit
-from veilroute.cli.plan import headline
+from veilroute.cli.summaries import headline
 from veilroute.progress import Incumbent, Progress, Watch
 
 BEST = Incumbent(3.0, 98, 0.0441)

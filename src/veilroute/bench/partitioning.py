@@ -285,8 +285,8 @@ TABLE1_SUITE = Suite(
     variations=paper_variations("table1"),
     tables=_for_each_size(
         _table_1,
-        "Coverage: the share of the instances on which the method came to its own end, with proof, within the limit; of "
-        "a program of others, that it ended by itself, whatever that proves.",
+        "Coverage: the share of the instances on which the method came to its own end, with proof, within the limit; "
+        "of a program of others, that it ended by itself, whatever that proves.",
         "Total time, as in the paper: the mean over the instances on which Merge-BB with Blind finished, under both "
         "merge orders. A dash where there are none, or where the method did not finish on each of them; in brackets "
         "how many it has, where it has not all. Mean time: over all instances; ≥ where some were stopped by the clock. "

@@ -8,7 +8,8 @@ from typer import Option
 
 from veilroute.auditing import audit_playbook
 from veilroute.cli.console import DONE, VIOLATED, live_progress, stdout
-from veilroute.cli.plan import headline, timed_solve
+from veilroute.cli.plan import timed_solve
+from veilroute.cli.summaries import headline
 from veilroute.domain import WithinDistance, draw_candidates, generate_rooms, generate_streets
 from veilroute.jsontext import dump_canonical
 from veilroute.problem import Privacy, Problem, Trip

@@ -13,7 +13,7 @@ from veilroute.checks import check_name
 from veilroute.cli import console
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, TimeLimitOption, read_time_limit
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
-from veilroute.cli.plan import percent
+from veilroute.cli.summaries import percent
 from veilroute.domain.geography import distance_text, duration_text
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.frontier import Frontier, FrontierPoint, frontier, privacies_of

@@ -63,11 +63,10 @@ def run_serve(
         import uvicorn
     except ImportError as error:
         raise MissingExtraError(error.name or "starlette", "studio") from None
-    from veilroute.studio.guard import LOOPBACK
+    from veilroute.studio.guard import LOOPBACK, PatientProtocol
     from veilroute.studio.jobs import Limits
     from veilroute.studio.server import Settings, Studio
     from veilroute.studio.store import Store
-    from veilroute.studio.transport import PatientProtocol
 
     limits = Limits(workers, queue, memory * _MB, time_limit, upload * _MB)
     with ExitStack() as tidy:

@@ -3,9 +3,10 @@
 A page from elsewhere that runs in the same browser must get nothing: not by a name that it has made to point to this
 machine (``Host``), not by a form or a script of its own (``Origin``, ``Sec-Fetch-Site``, content types that a form
 cannot send), not in a frame. Nothing of what is asked or answered is ever logged but the kind of request, how it ended
-and how long it took.
+and how long it took. And no connection may be slow for ever.
 """
 
+import asyncio
 import hmac
 import ipaddress
 import logging
@@ -17,6 +18,7 @@ from typing import Any
 import orjson
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 METHODS = ("GET", "POST", "DELETE")
@@ -24,6 +26,8 @@ BODY_TYPES = ("application/json", "application/octet-stream")
 _MOST_URL = 2048
 _MOST_HEADERS = 64
 _MOST_AT_ONCE = 400
+_HEADERS_S = 15.0
+_LOOK_EVERY_S = 5.0
 OUR_FAULT = "something went wrong on the server; its log says where"
 
 POLICY = (
@@ -234,3 +238,34 @@ def _place(error: Exception) -> str:
         return "an unknown place"
     name = ours[-1].filename.replace("\\", "/").rsplit("/", 2)
     return f"{'/'.join(name[-2:])}:{ours[-1].lineno}"
+
+
+class PatientProtocol(H11Protocol):
+    """A connection that is closed when a request takes too long to arrive.
+
+    The library below closes a connection on which nothing more is asked. What it does not do is to close one on which a
+    request never comes to the end of its headers, which is how a few clients could keep all others out.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to watch."""
+        super().connection_made(transport)
+        self._answered: Any = None
+        self._idle_since = self.loop.time()
+        self._look_timer = self.loop.call_later(_LOOK_EVERY_S, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Watch no more."""
+        self._look_timer.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        """Close the connection when nothing is being answered, and nothing was, for too long."""
+        now = self.loop.time()
+        is_answering = self.cycle is not None and not self.cycle.response_complete
+        if is_answering or self.cycle is not self._answered:
+            self._answered, self._idle_since = self.cycle, now
+        if now - self._idle_since > _HEADERS_S:
+            self.transport.close()
+            return
+        self._look_timer = self.loop.call_later(_LOOK_EVERY_S, self._look)
