@@ -96,7 +96,7 @@ def run_verify(
         )
     else:
         console.emit(
-            f"The data set is what it was: {counted(len(ranking.entries), 'instance')}, all checksums hold.\n\n"
+            f"The data set is what veilroute exports: {counted(len(ranking.entries), 'instance')}, all checksums hold.\n\n"
         )
         console.emit(ranking.to_table().to_text())
         for each in refused[:_MOST_REASONS]:
