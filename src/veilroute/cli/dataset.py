@@ -95,9 +95,8 @@ def run_verify(
             }
         )
     else:
-        console.emit(
-            f"The data set is what veilroute exports: {counted(len(ranking.entries), 'instance')}, all checksums hold.\n\n"
-        )
+        instances = counted(len(ranking.entries), "instance")
+        console.emit(f"The data set is what veilroute exports: {instances}, all checksums hold.\n\n")
         console.emit(ranking.to_table().to_text())
         for each in refused[:_MOST_REASONS]:
             console.emit(f"Refused: {one_line(f'{each.submission}/{each.entry.name}: {each.reason}')}\n")
