@@ -286,7 +286,8 @@ class Suite:
         for record in sorted(own, key=lambda r: (-r.cell.time_limit_s, r.cell.seed, r.cell.key)):
             cell = record.cell
             limit = cell.time_limit_s if has_limits else None
-            draws = best.setdefault((cell.instance_key, cell.method, *cell.setting, limit), {})
+            # By the method's name: options of 1 and true are equal to Python, and two to the method.
+            draws = best.setdefault((cell.instance_key, cell.method.name, *cell.setting, limit), {})
             is_other = any(first.cell.time_limit_s != cell.time_limit_s for first in draws.values())
             num_repeated += is_other or draws.setdefault(cell.draw, record).cell.key != cell.key
         merged = (_mean_of_draws([draws[i] for i in sorted(draws)]) for draws in best.values())
@@ -299,20 +300,22 @@ class Suite:
         return self.tables(chosen) if chosen.records else []
 
 
-_COUNTED = ("num_anonymized", "num_expansions", "num_searches", "num_partitions")
+_COUNTED = ("num_expansions", "num_searches", "num_partitions")
 
 
 def _mean_of_draws(records: Sequence[Record]) -> Record:
-    """One record for several draws of the same: means where there are numbers, else what the first has."""
+    """One record for several draws of the same: means where there are numbers, else what the first has.
+
+    It hides as many as the worst of the draws, so that it is not taken for one that always hides them all.
+    """
     first = records[0]
     if len(records) == 1:
         return first
     outcomes = [record.outcome for record in records]
-    means: dict[str, Any] = {}
+    means: dict[str, Any] = {"num_anonymized": min(outcome.num_anonymized for outcome in outcomes)}
     for name in ("apr", "mac", "runtime_s", "peak_memory_mb", "cpu_s", *_COUNTED):
         values = [value for outcome in outcomes if (value := getattr(outcome, name)) is not None]
         if values:
-            # Counts stay whole: nobody asks for a third of a candidate.
             means[name] = round(fmean(values)) if name in _COUNTED else fmean(values)
     is_finished = all(outcome.is_finished for outcome in outcomes)
     return replace(first, outcome=replace(first.outcome, is_finished=is_finished, **means))

@@ -10,10 +10,12 @@ import pytest
 
 import veilroute as vr
 from bench_runs import InlineWorkforce
+from bench_samples import make_record
 from veilroute.bench import paper
 from veilroute.bench.cells import Method, record_from_dict
 from veilroute.bench.comparing import (
     bootstrap_interval,
+    build_paired,
     build_tables,
     correct_by_holm,
     draw_pictures,
@@ -166,6 +168,27 @@ def test_limits_that_are_varied_stay_apart(tmp_path: Path) -> None:
     text = map_text(terrain.domains["rooms-12x12"])
     records = [record_from_dict(run_cell(Job(cell, text, "test"))) for cell in cells]
     assert len(study.suites[0].select(records).records) == 2
+
+
+def test_a_draw_that_hides_fewer_is_not_averaged_away() -> None:
+    naive = paper.NAIVE["tunnel"]
+    records = []
+    for pair in (1, 2, 3):
+        records.append(make_record(paper.OPTIMAL, pair=pair, mac=0.5))
+        for draw, num in enumerate((8, 8, 7)):
+            record = make_record(naive, pair=pair, mac=0.6 if num == 8 else 0.1, num_anonymized=num)
+            records.append(replace(record, cell=replace(record.cell, draw=draw, seed=pair + 10**6 * draw)))
+    chosen = SUITES["table1"].select(records)
+    drawn = chosen.where(method=naive)
+    assert [record.outcome.num_anonymized for record in drawn.records] == [7, 7, 7]
+    assert drawn.averages.num_partial == 3 and drawn.averages.mac == pytest.approx((0.6 + 0.6 + 0.1) / 3)
+    assert build_paired(chosen, "paired") is None, "no pair of which both hid as many"
+
+
+def test_options_that_python_takes_for_equal_are_two_methods() -> None:
+    one, true = (Method("mine", extra=(("s", value),)) for value in (1, True))
+    chosen = SUITES["table1"].select([make_record(one), make_record(true)])
+    assert len(chosen.records) == 2 and chosen.num_repeated == 0
 
 
 def test_intervals_and_tests_have_known_values() -> None:
