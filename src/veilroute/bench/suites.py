@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from veilroute.bench.cells import AUTHORS, EXTERNAL, TEXT, Cell, Instance, Method
-from veilroute.bench.design import Suite, Variation
+from veilroute.bench.design import Suite, Variation, check_draws
 from veilroute.bench.examples import EXAMPLES_SUITE
 from veilroute.bench.impact import AUTHORS_SUITE, KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.bench.observing import ADVERSARIES_SUITE
@@ -65,7 +65,7 @@ class Choice:
     def __post_init__(self) -> None:
         if not is_number(self.time_limit_s) or not 0 < self.time_limit_s < math.inf:
             raise InvalidInputError("--time-limit", "a number of seconds > 0", self.time_limit_s)
-        check_whole("--draws", self.draws, "an integer >= 1", least=1)
+        check_draws("--draws", self.draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,8 @@ def read_method(text: str, known: tuple[str, ...] = (), *, may_be_built_in: bool
     from veilroute.partition import PARTITIONERS
     from veilroute.planners import PLANNERS, find_planner
 
-    unknown = UnknownMethodError("--method", text, known)
+    form = "PLANNER or PLANNER/PARTITIONER, and no more than these take"
+    unknown = UnknownMethodError("--method", text, known) if known else InvalidInputError("methods", form, text)
     planner, *words = text.split("/")
     parts = [word for word in words if "=" not in word]
     options = dict(map(read_option, (word for word in words if "=" in word)))
@@ -153,8 +154,8 @@ def read_method(text: str, known: tuple[str, ...] = (), *, may_be_built_in: bool
         method = Method(planner, **named, extra=tuple(sorted(options.items())))
         for table, part in method.entries():
             table.find(part)
-    except UnknownMethodError:
-        raise unknown from None
+    except UnknownMethodError as error:  # which says what planners, partitioners and so on there are
+        raise (unknown if known else error) from None
     if len(parts) > len(slots) or not (method.is_plugin or may_be_built_in):
         raise unknown
     find_planner(planner, method.options)
