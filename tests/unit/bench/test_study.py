@@ -24,7 +24,7 @@ from veilroute.bench.comparing import (
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import Job, map_text, run_cell, run_cells
 from veilroute.bench.study import Study, read_study, shipped_studies
-from veilroute.bench.suites import SUITES, Choice, Terrain, build_cells, find_terrain
+from veilroute.bench.suites import SUITES, Choice, Terrain, build_cells, find_terrain, left_out, showing_own
 from veilroute.errors import InvalidInputError
 from veilroute.formats.instance import Instance, write_instance
 
@@ -169,6 +169,69 @@ def test_limits_that_are_varied_stay_apart(tmp_path: Path) -> None:
     text = map_text(terrain.domains["rooms-12x12"])
     records = [record_from_dict(run_cell(Job(cell, text, "test"))) for cell in cells]
     assert len(study.suites[0].select(records).records) == 2
+
+
+def own_sets(text: str, folder: Path, choice: Choice) -> list[set[tuple[int, float, int, str]]]:
+    """What each experiment of a study shows of all that the study runs: sizes, limits, draws and methods."""
+    study = read_study(write(folder, text))
+    terrain = study.find_terrain(study.preset(None)[1])
+    cells = build_cells(study.suites, terrain, choice)
+    shown = showing_own(study.suites, terrain, choice)
+    return [
+        {(cell.num_candidates, cell.time_limit_s, cell.draw, cell.method.name) for cell in cells if suite.holds(cell)}
+        for suite in shown
+    ]
+
+
+def test_experiments_of_a_study_do_not_show_the_records_of_each_other(tmp_path: Path) -> None:
+    text = (
+        "pairs = 3\n"
+        + HALL
+        + """
+[[experiment]]
+name = "first"
+candidates = [4, 6]
+instances = "first"
+methods = ["optimal"]
+[[experiment]]
+name = "other"
+candidates = [8, 10]
+time_limit_s = 3
+methods = ["optimal"]
+[[experiment]]
+name = "draws"
+candidates = 8
+time_limit_s = 3
+draws = 2
+methods = ["pbp/naive"]
+"""
+    )
+    first, other, draws = own_sets(text, tmp_path, Choice(20))
+    assert first == {(4, 20.0, 0, "optimal"), (6, 20.0, 0, "optimal")}
+    assert other == {(8, 3.0, 0, "optimal"), (10, 3.0, 0, "optimal")}
+    assert draws == {(8, 3.0, 0, "pbp/naive"), (8, 3.0, 1, "pbp/naive")}
+    # A program of others joins each at its own settings, and --candidates is for those that vary it.
+    first, other, draws = own_sets(text, tmp_path, Choice(20, sizes=(5,), externals=("true",)))
+    theirs = "external/command=true"
+    assert {(n, s) for n, s, _, method in first if method == theirs} == {(5, 20.0)}
+    assert {(n, s) for n, s, _, method in other if method == theirs} == {(5, 3.0)}
+    assert {(n, s, draw) for n, s, draw, method in draws if method == theirs} == {(8, 3.0, 0), (8, 3.0, 1)}
+    # With a method of one experiment only, the others have nothing.
+    first, other, draws = own_sets(text, tmp_path, Choice(20, methods=("pbp/naive",)))
+    assert not first and not other and len(draws) == 2
+
+
+def test_a_study_shows_one_instance_where_it_runs_one(tmp_path: Path) -> None:
+    text = "pairs = 2\n" + HALL + ONE + 'instances = "first"\n' + ONE.replace("one", "two")
+    study = read_study(write(tmp_path, text))
+    terrain, choice = study.find_terrain(study.preset(None)[1]), Choice(20)
+    with RecordStore(tmp_path / "out") as store:
+        cells = build_cells(study.suites, terrain, choice)
+        run = run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="test")
+    # As they are read back, in another process.
+    records = [record_from_dict(record.to_dict()) for record in run.records]
+    one, two = (suite.select(records).num_instances for suite in showing_own(study.suites, terrain, choice))
+    assert (one, two) == (1, 2)
 
 
 def test_a_draw_that_hides_fewer_is_not_averaged_away() -> None:
@@ -337,6 +400,21 @@ def find(folder: Path, terrain: str, experiment: str = ONE) -> tuple[Study, Terr
 def test_terrain_is_refused_that_does_not_fit(terrain: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=message):
         find(tmp_path, terrain)
+
+
+def test_more_candidates_than_there_are_are_refused_or_told(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
+    many = ONE.replace("= 4", "= [4, 8]")
+    study, terrain = find(tmp_path, 'file = "town.json"', many)
+    with pytest.raises(InvalidInputError, match="one.candidates: expected at most 6.*got 8"):
+        build_cells(study.suites, terrain, Choice(20))
+    study, terrain = find(tmp_path, 'file = "town.json"\n' + HALL, many)
+    cells = build_cells(study.suites, terrain, Choice(20))
+    assert {(cell.instance.map_name, cell.num_candidates) for cell in cells} == {
+        ("town", 4), ("rooms-12x16", 4), ("rooms-12x16", 8)
+    }  # fmt: skip
+    (sentence,) = left_out(study.suites, terrain, Choice(20))
+    assert sentence == "one: 8 candidates are left out where there are fewer, on town (6)"
+    assert not list(left_out(study.suites, terrain, Choice(20, sizes=(5, 6))))
 
 
 def test_a_file_has_no_more_than_a_study_takes(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
