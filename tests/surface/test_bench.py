@@ -297,3 +297,53 @@ def test_studies_that_cannot_be_run_are_refused(
     done = command("bench", *arguments)
     assert done.code == 2
     assert all(word in done.err for word in words), done.err
+
+
+def test_experiments_of_a_study_stand_for_themselves(command: Command) -> None:
+    """Also in a file called like the paper's; what is left out is said below the tables."""
+    text = """
+format = "veilroute-study/1"
+pairs = 2
+[[terrain]]
+rooms = [12, 16]
+[[terrain]]
+rooms = [12, 12]
+candidates = 5
+[[experiment]]
+name = "one"
+candidates = [4, 6]
+instances = "first"
+methods = ["optimal"]
+[[experiment]]
+name = "two"
+candidates = [4, 6]
+methods = ["optimal"]
+"""
+    for name in ("paper.toml", "paper"):
+        Path(name).write_text(text, encoding="utf-8")
+    done = command("bench", "run", "paper.toml", "--workers", "1", "--json")
+    assert done.code == 0, done.err
+    result = json.loads(done.out)
+    # Of four instances the first alone, then all; those with 5 candidates are too small for 6.
+    counts = {
+        table["name"]: [row[table["columns"].index("instances")] for row in table["rows"]] for table in result["tables"]
+    }
+    assert counts["one-means"] == [1, 1] and counts["two-means"] == [4, 2]
+    note = "two: 6 candidates are left out where there are fewer, on rooms-12x12 (5)"
+    assert note in result["notes"] and note[1:] in Path("veilroute-bench", "report.md").read_text(encoding="utf-8")
+    refused = command("bench", "run", "paper.toml", "--reading", "authors")
+    assert refused.code == 2 and "--reading" in refused.err
+    # And the paper's suites are the paper's.
+    assert command("bench", *TINY, "--workers", "1", "--json").code == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["terrain = 5", "preset = [1]", f"time_limit_s = 1{'0' * 400}", f"pairs = 1{'0' * 5000}", f"title = {'[' * 3000}"],
+)
+def test_what_a_study_must_not_say_is_told_in_one_line(command: Command, line: str) -> None:
+    experiment = '[[experiment]]\nname = "one"\nmethods = ["optimal"]\n'
+    Path("odd.toml").write_text(f'format = "veilroute-study/1"\n{line}\n{experiment}', encoding="utf-8")
+    done = command("bench", "run", "odd.toml")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), done.err
+    assert not Path("veilroute-bench").exists()

@@ -6,7 +6,6 @@ A new suite is one :class:`Suite`, listed in :data:`veilroute.bench.suites.SUITE
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from veilroute.bench.cells import (
+    CARRIED,
     READINGS,
     SPREAD,
     TEXT,
@@ -29,10 +29,14 @@ from veilroute.bench.cells import (
 )
 from veilroute.bench.paper import NUM_INSTANCES, OPTIMAL, method_label
 from veilroute.bench.table import Row, Table, counted, format_apr, format_seconds, listed
-from veilroute.checks import check_whole
+from veilroute.checks import check_whole, is_number
 from veilroute.domain.graph import Domain
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.problem import MECHANISMS, SPREADS
+
+MOST_CANDIDATES = 100_000  #: of an experiment
+MOST_DRAWS = 1000  #: of a method that draws at random
+TIME_LIMITS_S = (1e-9, 1e9)  #: the least and the most
 
 
 def mean(values: Sequence[float]) -> float | None:
@@ -217,6 +221,26 @@ class Variation:
             and (cell.method in self.methods or cell.method.is_plugin)
         )
 
+    def beyond(self, other: Variation) -> Iterator[tuple[str, str, str]]:
+        """What of these settings another variation lacks: how a study's file calls each, what it is there, and here.
+
+        Numbers of candidates are free where the other varies them, one time limit is, and plug-ins where they take
+        part there.
+        """
+        free = {"sizes": other.is_sized, "limits_s": len(self.limits_s) < 2}
+        for name, own in _VARIED.items():
+            ours, theirs = getattr(self, own), getattr(other, own)
+            if not free.get(own) and not set(ours) <= set(theirs):
+                yield name, _written(own, theirs) or "one", _written(own, ours)
+        for method in self.methods:
+            if method not in other.methods and not (method.is_plugin and other.is_for_all):
+                yield "methods", ", ".join(each.name for each in other.methods), method.name
+        for name, ours, theirs in (
+            ("keep_playbook", self.keep_playbook, other.keep_playbook), ("watched", self.is_watched, other.is_watched)
+        ):  # fmt: skip
+            if ours != theirs:
+                yield name, str(theirs).lower(), str(ours).lower()
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -267,7 +291,7 @@ class Suite:
     tables: Callable[[Selection], list[Table]]
     findings: Callable[[Selection], Iterable[str]]  #: Sentences computed from the records.
     pictures: Drawer
-    takes: Callable[[Cell], bool] | None = None  #: For a suite that shows records beyond its variations.
+    takes: Callable[[Cell], bool] | None = None  #: For a suite that shows more or fewer records than its variations.
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell is one of the suite's, whatever its map, time limit and seed."""
@@ -286,7 +310,8 @@ class Suite:
         for record in sorted(own, key=lambda r: (-r.cell.time_limit_s, r.cell.seed, r.cell.key)):
             cell = record.cell
             limit = cell.time_limit_s if has_limits else None
-            draws = best.setdefault((cell.instance_key, cell.method, *cell.setting, limit), {})
+            # By the method's name: options of 1 and true are equal to Python, and two to the method.
+            draws = best.setdefault((cell.instance_key, cell.method.name, *cell.setting, limit), {})
             is_other = any(first.cell.time_limit_s != cell.time_limit_s for first in draws.values())
             num_repeated += is_other or draws.setdefault(cell.draw, record).cell.key != cell.key
         merged = (_mean_of_draws([draws[i] for i in sorted(draws)]) for draws in best.values())
@@ -299,20 +324,22 @@ class Suite:
         return self.tables(chosen) if chosen.records else []
 
 
-_COUNTED = ("num_anonymized", "num_expansions", "num_searches", "num_partitions")
+_COUNTED = ("num_expansions", "num_searches", "num_partitions")
 
 
 def _mean_of_draws(records: Sequence[Record]) -> Record:
-    """One record for several draws of the same: means where there are numbers, else what the first has."""
+    """One record for several draws of the same: means where there are numbers, else what the first has.
+
+    It hides as many as the worst of the draws, so that it is not taken for one that always hides them all.
+    """
     first = records[0]
     if len(records) == 1:
         return first
     outcomes = [record.outcome for record in records]
-    means: dict[str, Any] = {}
+    means: dict[str, Any] = {"num_anonymized": min(outcome.num_anonymized for outcome in outcomes)}
     for name in ("apr", "mac", "runtime_s", "peak_memory_mb", "cpu_s", *_COUNTED):
         values = [value for outcome in outcomes if (value := getattr(outcome, name)) is not None]
         if values:
-            # Counts stay whole: nobody asks for a third of a candidate.
             means[name] = round(fmean(values)) if name in _COUNTED else fmean(values)
     is_finished = all(outcome.is_finished for outcome in outcomes)
     return replace(first, outcome=replace(first.outcome, is_finished=is_finished, **means))
@@ -327,6 +354,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "sizes": (int,), "ks": (int,), "ells": (int, float), "radii": (int, float), "ms": (int,),
     "m_ratios": (int, float), "risks": (float,), "mechanisms": (str,), "readings": (str,), "spreads": (str,),
     "limits_s": (int, float),
+}  # fmt: skip
+_BOUNDS: dict[str, tuple[float, float]] = {
+    "sizes": (2, MOST_CANDIDATES), "ks": (1, MOST_CANDIDATES), "ms": (1, 1e15), "risks": (1e-9, 1 - 1e-9),
+    "limits_s": TIME_LIMITS_S,
 }  # fmt: skip
 _WORDS = {"mechanisms": MECHANISMS, "readings": READINGS, "spreads": SPREADS}
 _NONE = {"ms": "inf", "m_ratios": "inf", "risks": "none"}  # how a file writes that there is none
@@ -351,8 +382,10 @@ def read_variation(
             if not (isinstance(value, list) and value and all(isinstance(each, str) for each in value)):
                 raise InvalidInputError(field, "names of methods, as pbp/merge-bb/cost-asc/tunnel", value)
             given["methods"] = tuple(map(read_method, value))
+            if len(set(given["methods"])) < len(value):
+                raise InvalidInputError(field, "methods that differ", value)
         elif name == "draws":
-            given["draws"] = check_whole(field, value, "an integer >= 1", least=1)
+            given["draws"] = check_draws(field, value)
         elif name in ("keep_playbook", "watched"):
             if not isinstance(value, bool):
                 raise InvalidInputError(field, "true or false", value)
@@ -366,7 +399,30 @@ def read_variation(
         raise InvalidInputError(f"{where}.methods", "the names of the methods to run")
     if given.get("ms", (None,)) != (None,) and given.get("m_ratios", (None,)) != (None,):
         raise InvalidInputError(f"{where}.m", "m or m_ratio, not both")
-    return Variation(**given)
+    made = Variation(**given)
+    if made.risks != (None,) and "ks" in given and (len(made.ks) > 1 or None not in made.risks):
+        raise InvalidInputError(f"{where}.k", "k or risk; or one k, where one of the risks is 'none'", data["k"])
+    if made.readings != (TEXT,):
+        if None in made.m_ratios:
+            raise InvalidInputError(f"{where}.m_ratio", f"finite numbers for readings other than {TEXT}")
+        planners = ("rbp",) if CARRIED in made.readings else ("rbp", "cbp", "m-pbp")
+        for method in made.methods:
+            if method.planner not in planners:
+                raise InvalidInputError(
+                    f"{where}.methods", f"{', '.join(planners)} alone for that reading", method.name
+                )
+    return made
+
+
+def check_draws(field: str, value: Any) -> int:
+    """How often methods draw."""
+    return check_whole(field, value, f"an integer from 1 to {MOST_DRAWS}", least=1, most=MOST_DRAWS)
+
+
+def _written(own: str, values: Iterable[Any]) -> str:
+    """Values of a setting as a file has them."""
+    plain = (_NONE[own] if value is None else value for value in values)
+    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in plain)
 
 
 def _checked(value: Any, own: str, field: str) -> Any:
@@ -377,11 +433,11 @@ def _checked(value: Any, own: str, field: str) -> Any:
         if value not in _WORDS[own]:
             raise UnknownMethodError(field, value, tuple(_WORDS[own]))
         return value
-    least = {"sizes": 2, "ks": 1, "ms": 1}.get(own, 0)
-    is_of_kind = isinstance(value, _KINDS[own]) and not isinstance(value, bool)
-    if not is_of_kind or not least <= float(value) < math.inf:
+    least, most = _BOUNDS.get(own, (0, 1e15))
+    if not isinstance(value, _KINDS[own]) or not is_number(value, least, most):
+        kind = "integers" if _KINDS[own] == (int,) else "numbers"
         none = f", or {_NONE[own]!r}" if own in _NONE else ""
-        raise InvalidInputError(field, f"numbers >= {least}{none}", value)
+        raise InvalidInputError(field, f"{kind} from {least:.10g} to {most:.10g}{none}", value)
     return value if _KINDS[own] == (int,) else float(value)
 
 
@@ -397,6 +453,9 @@ def read_toml(data: bytes, source: str | Path) -> Mapping[str, Any]:
         return tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise FileFormatError(source, f"not TOML: {error}") from None
+    except (ValueError, RecursionError):
+        trouble = "an integer has thousands of digits, or lists are nested too deep"
+        raise FileFormatError(source, f"not TOML that can be read: {trouble}") from None
 
 
 def paper_variations(name: str) -> tuple[Variation, ...]:

@@ -6,7 +6,9 @@ methods), and presets that say how much is run. docs/experiments describes the f
 
 from __future__ import annotations
 
+import math
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,25 +18,40 @@ from typing import Any
 
 from veilroute.bench.cells import Instance, Method
 from veilroute.bench.comparing import build_findings, build_tables, draw_pictures
-from veilroute.bench.design import EXPERIMENT_KEYS, Suite, Variation, paper_file, read_toml, read_variation
+from veilroute.bench.design import (
+    EXPERIMENT_KEYS,
+    TIME_LIMITS_S,
+    Suite,
+    Variation,
+    paper_file,
+    read_toml,
+    read_variation,
+)
 from veilroute.bench.suites import MAX_PAIRS, SUITES, Terrain, find_terrain, read_method
-from veilroute.checks import check_whole, is_number
+from veilroute.checks import check_whole, is_number, is_whole
 from veilroute.domain import Domain, draw_candidates, generate_rooms, generate_streets
-from veilroute.domain.graph import Label, plain_label
+from veilroute.domain.graph import plain_label
 from veilroute.domain.visibility import AtNode, WithinDistance
-from veilroute.errors import InvalidInputError, UnknownMethodError, VeilrouteError
+from veilroute.errors import InvalidInputError, UnknownMethodError, VeilrouteError, blame_file
 from veilroute.formats.instance import Instance as InstanceFile
 from veilroute.formats.instance import read_domain, read_instance
 from veilroute.formats.network_file import is_network_data
 from veilroute.jsontext import parse_json, read_bytes
+from veilroute.problem import Problem, Trip
 
 FORMAT = "veilroute-study/1"
 _FOLDER = "studies"
 _KEYS = ("format", "title", "about", "time_limit_s", "pairs", "preset", "terrain", "experiment")
 _PRESET_KEYS = ("pairs", "time_limit_s", "most_candidates", "most_nodes")
-_TERRAIN_KEYS = ("maps", "file", "rooms", "streets", "name", "start", "goal", "candidates", "seed")
+_TERRAIN_KINDS = ("maps", "file", "rooms", "streets")
+_TERRAIN_KEYS = ("name", "start", "goal", "candidates", "seed")  # not for maps
+_SMALLEST = {"rooms": 12, "streets": 3}  # on a side
+_MOST_CELLS = {"rooms": 2 * 10**7, "streets": 10**6}
+_TOLD = ("title", "about", "shown_as")  # what an experiment says of all that have its name
+_NAME = re.compile("[a-z0-9][a-z0-9-]{0,59}")
 _MOST_TRIES = 100
 _USUAL_CANDIDATES = 16
+_PAIRS = f"an integer from 1 to {MAX_PAIRS}"
 
 
 @dataclass(frozen=True)
@@ -44,7 +61,7 @@ class Preset:
     pairs: int = 1  #: of start and goal, where these are drawn or listed
     time_limit_s: float = 60.0  #: of each cell
     most_candidates: int | None = None  #: experiments leave larger numbers out
-    most_nodes: int | None = None  #: generated maps beyond it are left out
+    most_nodes: int | None = None  #: maps beyond it are left out
 
 
 @dataclass(frozen=True)
@@ -58,6 +75,7 @@ class Study:
     suites: tuple[Suite, ...]
     terrain: tuple[Mapping[str, Any], ...]
     folder: Path  #: Where the files are that it names.
+    is_paper: bool = False  #: Whether it is the paper's, which comes with the package.
 
     def preset(self, name: str | None) -> tuple[str, Preset]:
         """A preset by name, or the usual one."""
@@ -72,10 +90,15 @@ class Study:
         if most is None:
             return self.suites
         parts = (replace(suite, variations=tuple(_smaller(suite.variations, most))) for suite in self.suites)
-        return tuple(suite for suite in parts if suite.variations)
+        shown = tuple(suite for suite in parts if suite.variations)
+        if not shown:
+            least = min(size for suite in self.suites for variation in suite.variations for size in variation.sizes)
+            raise InvalidInputError("most_candidates", f"at least {least}, the fewest of any experiment", most)
+        return shown
 
     def find_terrain(self, preset: Preset, *, map_names: Sequence[str] = (), directory: Path | None = None) -> Terrain:
         """The maps with their instances; with ``map_names`` only these."""
+        check_whole("--pairs", preset.pairs, _PAIRS, least=1, most=MAX_PAIRS)
         most = max(max(variation.sizes) for suite in self.suites for variation in suite.variations)
         most = min(most, preset.most_candidates or most)
         parts: list[Terrain] = []
@@ -93,11 +116,15 @@ class Study:
                 if name not in domains:
                     raise UnknownMethodError("--map", name, tuple(domains))
             domains = {name: domain for name, domain in domains.items() if not map_names or name in map_names}
+        most_nodes = math.inf if preset.most_nodes is None else preset.most_nodes
+        large = [name for name, domain in domains.items() if domain.num_nodes > most_nodes]
+        domains = {name: domain for name, domain in domains.items() if name not in large}
         if not domains:
-            raise InvalidInputError("terrain", "a map that the preset allows")
+            raise InvalidInputError("terrain", f"a map of at most {most_nodes} nodes, the preset's most_nodes")
         instances = [instance for part in parts for instance in part.instances if instance.map_name in domains]
         instances.sort(key=lambda instance: instance.seed)  # stable: pair by pair, and for each pair map by map
         remark = "; ".join(dict.fromkeys(part.remark for part in parts))
+        remark += f"; left out, beyond most_nodes: {', '.join(large)}" if large else ""
         return Terrain(domains, tuple(instances), any(part.is_generated for part in parts), remark)
 
 
@@ -108,16 +135,16 @@ def shipped_studies() -> tuple[str, ...]:
 
 
 def read_study(source: str | Path) -> Study:
-    """Read the study in a file, or one that comes with the package by its name, such as ``paper``."""
+    """Read a study: of the package by its name, such as ``paper``, whatever files there are, or else in a file."""
+    if source == "paper":
+        return replace(_study(paper_file(), "paper", Path()), is_paper=True)
+    if source in shipped_studies():
+        data = resources.files("veilroute.bench").joinpath(_FOLDER, f"{source}.toml").read_bytes()
+        return _study(read_toml(data, f"{source}.toml"), str(source), Path())
     path = Path(source)
-    if path.is_file():
-        return _study(read_toml(read_bytes(path), path), path.stem, path.parent)
-    if str(source) not in shipped_studies():
+    if not path.is_file():
         raise InvalidInputError("STUDY", f"a .toml file, or one of {', '.join(shipped_studies())}", str(source))
-    if str(source) == "paper":
-        return _study(paper_file(), "paper", Path())
-    data = resources.files("veilroute.bench").joinpath(_FOLDER, f"{source}.toml").read_bytes()
-    return _study(read_toml(data, f"{source}.toml"), str(source), Path())
+    return _study(read_toml(read_bytes(path), path), path.stem, path.parent)
 
 
 def _study(data: Mapping[str, Any], name: str, folder: Path) -> Study:
@@ -126,12 +153,14 @@ def _study(data: Mapping[str, Any], name: str, folder: Path) -> Study:
     _check_keys(data, _KEYS, "")
     usual = _preset({key: value for key, value in data.items() if key in _PRESET_KEYS}, Preset(), "")
     stated = data.get("preset", {})
+    if not isinstance(stated, Mapping):
+        raise InvalidInputError("preset", "tables, as [preset.quick]", stated)
     presets = {each: _preset(own, usual, f"preset.{each}.") for each, own in stated.items()} or {"usual": usual}
     terrain = data.get("terrain", [{"maps": "paper"}])
+    if not isinstance(terrain, list) or not terrain:
+        raise InvalidInputError("terrain", "at least one [[terrain]], or none at all for the paper's maps", terrain)
     for number, spec in enumerate(terrain):
-        _check_keys(spec, _TERRAIN_KEYS, f"terrain[{number}].")
-        if sum(kind in spec for kind in ("maps", "file", "rooms", "streets")) != 1:
-            raise InvalidInputError(f"terrain[{number}]", "one of maps, file, rooms and streets", ", ".join(spec))
+        _check_terrain(spec, f"terrain[{number}]")
     experiments = data.get("experiment")
     if not isinstance(experiments, list) or not experiments:
         raise InvalidInputError("experiment", "at least one [[experiment]]")
@@ -139,32 +168,67 @@ def _study(data: Mapping[str, Any], name: str, folder: Path) -> Study:
     return Study(name, title, _text(data, "about", ""), presets, tuple(_suites(experiments)), tuple(terrain), folder)
 
 
+def _check_terrain(spec: Mapping[str, Any], where: str) -> None:
+    """Refuse a terrain that says something else than what there is for its kind."""
+    _check_keys(spec, (*_TERRAIN_KINDS, *_TERRAIN_KEYS), f"{where}.")
+    if sum(kind in spec for kind in _TERRAIN_KINDS) != 1:
+        raise InvalidInputError(where, "one of maps, file, rooms and streets", ", ".join(spec))
+    if "maps" in spec:
+        maps = spec["maps"]
+        for key in spec:
+            if key != "maps":
+                raise InvalidInputError(f"{where}.{key}", "nothing beside maps, whose instances are as they are", key)
+        if maps != "paper" and not (isinstance(maps, list) and maps and all(isinstance(each, str) for each in maps)):
+            raise InvalidInputError(f"{where}.maps", 'a list of names, or "paper"', maps)
+    for name in ("file", "name"):
+        if not _text(spec, name, "usual"):
+            raise InvalidInputError(f"{where}.{name}", "text that is not empty")
+
+
 def _suites(experiments: Sequence[Mapping[str, Any]]) -> Iterator[Suite]:
     """The experiments by name: those that are shown as the paper's tables, and those with tables of their own."""
     named: dict[str, list[Mapping[str, Any]]] = {}
     for number, data in enumerate(experiments):
-        _check_keys(data, ("name", "title", "about", "shown_as", *EXPERIMENT_KEYS), f"experiment[{number}].")
+        _check_keys(data, ("name", *_TOLD, *EXPERIMENT_KEYS), f"experiment[{number}].")
         name = data.get("name")
-        if not isinstance(name, str) or not name.replace("-", "").isalnum() or name != name.lower():
-            raise InvalidInputError(f"experiment[{number}].name", "lower case letters, digits and hyphens", name)
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            expected = "lower case letters, digits and hyphens, at most 60"
+            raise InvalidInputError(f"experiment[{number}].name", expected, name)
         named.setdefault(name, []).append(data)
     for name, parts in named.items():
-        told = ("name", "title", "about", "shown_as")
-        variations = tuple(
-            read_variation({key: value for key, value in part.items() if key not in told}, name, _read_method)
-            for part in parts
-        )
         first = parts[0]
+        variations = []
+        for part in parts:
+            own = {key: value for key, value in part.items() if key not in ("name", *_TOLD)}
+            variations.append(read_variation(own, name, _read_method))
+            for key in _TOLD:
+                if key in part and part[key] != first.get(key):
+                    raise InvalidInputError(f"{name}.{key}", "the same in all experiments of one name", part[key])
+            for key in ("watched", "keep_playbook"):
+                if part.get(key, False) != first.get(key, False):
+                    raise InvalidInputError(f"{name}.{key}", "the same in all experiments of one name")
         shown_as = first.get("shown_as")
         if shown_as is not None:
-            if shown_as not in SUITES:
+            if not isinstance(shown_as, str) or shown_as not in SUITES:
                 raise UnknownMethodError(f"{name}.shown_as", shown_as, tuple(SUITES))
-            yield replace(SUITES[shown_as], name=name, variations=variations)
+            _check_shown(name, variations, shown_as)
+            yield replace(SUITES[shown_as], name=name, variations=tuple(variations))
         else:
             yield Suite(
-                name, _text(first, "title", name), "", _text(first, "about", ""), "", variations,
+                name, _text(first, "title", name), "", _text(first, "about", ""), "", tuple(variations),
                 partial(build_tables, name=name), build_findings, partial(draw_pictures, name=name),
             )  # fmt: skip
+
+
+def _check_shown(name: str, variations: Sequence[Variation], shown_as: str) -> None:
+    """Refuse settings that the tables of the paper's suite do not tell apart, or do not have."""
+    for variation in variations:
+        lacks = [list(variation.beyond(other)) for other in SUITES[shown_as].variations]
+        if wrong := min(lacks, key=len):
+            setting, there, here = wrong[0]
+            raise InvalidInputError(f"{name}.{setting}", f"{there}, as {shown_as} has it, or no shown_as", here)
+    if len({variation.limits_s for variation in variations}) > 1:
+        raise InvalidInputError(f"{name}.time_limit_s", "one for all experiments of that name, or no shown_as")
 
 
 def _read_method(text: str) -> Method:
@@ -174,13 +238,15 @@ def _read_method(text: str) -> Method:
 def _preset(data: Mapping[str, Any], usual: Preset, where: str) -> Preset:
     _check_keys(data, _PRESET_KEYS, where)
     limit = data.get("time_limit_s", usual.time_limit_s)
-    if not is_number(limit) or not limit > 0:
-        raise InvalidInputError(f"{where}time_limit_s", "a number of seconds > 0", limit)
+    if not is_number(limit, *TIME_LIMITS_S):
+        raise InvalidInputError(f"{where}time_limit_s", "a number of seconds > 0, at most 1e9", limit)
     whole = {
         name: check_whole(f"{where}{name}", data[name], "an integer >= 1", least=1)
-        for name in ("pairs", "most_candidates", "most_nodes")
+        for name in ("most_candidates", "most_nodes")
         if name in data
     }
+    if "pairs" in data:
+        whole["pairs"] = check_whole(f"{where}pairs", data["pairs"], _PAIRS, least=1, most=MAX_PAIRS)
     return replace(usual, time_limit_s=float(limit), **whole)
 
 
@@ -207,17 +273,19 @@ def _smaller(variations: Sequence[Variation], most: int) -> Iterator[Variation]:
 
 def _own_terrain(spec: Mapping[str, Any], where: str, folder: Path, preset: Preset, most: int) -> Terrain | None:
     """One map with instances, from a file or generated; ``None`` for one that is larger than the preset allows."""
-    seed = check_whole(f"{where}.seed", spec.get("seed", 1), "an integer >= 1", least=1, most=MAX_PAIRS)
+    seed = check_whole(f"{where}.seed", spec.get("seed", 1), _PAIRS, least=1, most=MAX_PAIRS)
     kind = next(kind for kind in ("file", "rooms", "streets") if kind in spec)
     stated: InstanceFile | None = None
     if kind == "file":
-        path = folder / str(spec["file"])
+        path = folder / spec["file"]
         stated, domain = _read_file(path)
         name = _text(spec, "name", path.name.partition(".")[0])
     else:
-        size = spec[kind]
-        if not (isinstance(size, list) and len(size) == 2 and all(isinstance(each, int) for each in size)):
-            raise InvalidInputError(f"{where}.{kind}", "two numbers, as [40, 72]", size)
+        size, least, most_cells = spec[kind], _SMALLEST[kind], _MOST_CELLS[kind]
+        is_size = isinstance(size, list) and len(size) == 2 and all(is_whole(each, least) for each in size)
+        if not is_size or size[0] * size[1] > most_cells:
+            expected = f"two integers >= {least} with a product of at most {most_cells}, as [40, 72]"
+            raise InvalidInputError(f"{where}.{kind}", expected, size)
         if preset.most_nodes is not None and size[0] * size[1] > preset.most_nodes:
             return None
         make = generate_rooms if kind == "rooms" else generate_streets
@@ -237,6 +305,9 @@ def _read_file(path: Path) -> tuple[InstanceFile | None, Domain]:
         raise InvalidInputError(path.name, "an instance with one trip", len(stated.problem.trips))
     if not isinstance(stated.problem.visibility, AtNode | WithinDistance):
         raise InvalidInputError(path.name, "candidates that are seen from nearby; radius in the study says how near")
+    if stated.problem.prior is not None or stated.problem.objective != "mac":
+        expected = "an instance without prior and objective, which a study does not take; leave them out"
+        raise InvalidInputError(path.name, expected)
     return stated, stated.problem.domain
 
 
@@ -250,29 +321,40 @@ def _instances(
     candidates = spec.get("candidates", None if stated is None else list(stated.problem.candidates))
     if (ends[0] is None) != (ends[1] is None):
         raise InvalidInputError(where, "start and goal, or neither")
-    listed = [plain_label(each) for each in candidates] if isinstance(candidates, list) else None
-    if ends[0] is not None:
-        start, goal = (plain_label(end) for end in ends)
-        places = listed or _draw(domain, start, goal, candidates, most, seed)
-        yield Instance(name, 1, start, goal, tuple(places))
+    if isinstance(candidates, list):
+        if ends[0] is None:
+            raise InvalidInputError(f"{where}.start", "start and goal for the candidates listed")
+        yield _instance(where, name, domain, ends, candidates)
         return
-    if listed is not None:
-        raise InvalidInputError(f"{where}.start", "start and goal for the candidates listed")
+    if domain.num_nodes < 4:
+        raise InvalidInputError(where, "a map with at least 4 nodes", domain.num_nodes)
+    if candidates is not None:
+        expected = f"an integer from 2 to {domain.num_nodes - 2}, or a list of places"
+        check_whole(f"{where}.candidates", candidates, expected, least=2, most=domain.num_nodes - 2)
+    num = min(max(most, _USUAL_CANDIDATES), domain.num_nodes - 2) if candidates is None else candidates
+    if ends[0] is not None:
+        with blame_file(where):
+            start, goal = (plain_label(end) for end in ends)
+            places = draw_candidates(domain, start, goal, num, seed=seed)
+        yield _instance(where, name, domain, ends, places)
+        return
     for number in range(1, pairs + 1):
         rng = random.Random(f"veilroute-study-{name}-{seed}-{number}")
         for _ in range(_MOST_TRIES):
             start, goal = (domain.label(node) for node in rng.sample(range(domain.num_nodes), 2))
             try:
-                places = _draw(domain, start, goal, candidates, most, seed + number)
+                places = draw_candidates(domain, start, goal, num, seed=seed + number)
             except VeilrouteError:  # one-way streets may leave too few places in between
                 continue
             yield Instance(name, number, start, goal, tuple(places))
             break
         else:
-            raise InvalidInputError(where, "a map with enough nodes between some start and goal", domain.num_nodes)
+            raise InvalidInputError(where, f"a map with {num} nodes between some start and goal", domain.num_nodes)
 
 
-def _draw(domain: Domain, start: Label, goal: Label, wanted: Any, most: int, seed: int) -> list[Label]:
-    num = max(most, _USUAL_CANDIDATES) if wanted is None else wanted
-    num = min(num, domain.num_nodes - 2) if wanted is None else num
-    return draw_candidates(domain, start, goal, check_whole("candidates", num, "an integer >= 2", least=2), seed=seed)
+def _instance(where: str, name: str, domain: Domain, ends: Sequence[Any], candidates: Sequence[Any]) -> Instance:
+    """The instance of stated places, after a look at whether the map has them."""
+    with blame_file(where):
+        problem = Problem(domain, [Trip(*ends)], candidates)
+    (trip,) = problem.trips
+    return Instance(name, 1, trip.start, trip.goal, tuple(problem.candidates))

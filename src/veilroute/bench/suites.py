@@ -5,7 +5,7 @@ The instances are the paper's on its maps, or seeded ones on generated maps.
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from veilroute.bench.cells import AUTHORS, EXTERNAL, TEXT, Cell, Instance, Method
-from veilroute.bench.design import Suite, Variation
+from veilroute.bench.design import Suite, Variation, check_draws
 from veilroute.bench.examples import EXAMPLES_SUITE
 from veilroute.bench.impact import AUTHORS_SUITE, KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.bench.observing import ADVERSARIES_SUITE
 from veilroute.bench.paper import MAPS, SIZES
 from veilroute.bench.partitioning import CONVERGENCE_SUITE, TABLE1_SUITE, TABLE2_SUITE
+from veilroute.bench.table import listed
 from veilroute.checks import check_whole, is_number
 from veilroute.domain import Domain, draw_candidates, generate_rooms
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
@@ -65,7 +66,7 @@ class Choice:
     def __post_init__(self) -> None:
         if not is_number(self.time_limit_s) or not 0 < self.time_limit_s < math.inf:
             raise InvalidInputError("--time-limit", "a number of seconds > 0", self.time_limit_s)
-        check_whole("--draws", self.draws, "an integer >= 1", least=1)
+        check_draws("--draws", self.draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,20 +109,15 @@ def build_cells(names: Sequence[str | Suite], terrain: Terrain, choice: Choice) 
     instances; the cells of one instance begin with the quick ones.
     """
     suites = [find_suite(each) if isinstance(each, str) else each for each in names]
-    variations = [variation for suite in suites for variation in suite.variations]
-    if choice.sizes and not any(variation.is_sized for variation in variations):
+    if choice.sizes and not any(variation.is_sized for suite in suites for variation in suite.variations):
         expected = f"one of the suites that vary it ({', '.join(SIZED_SUITES)}), or all"
         raise InvalidInputError("--candidates", expected, ", ".join(suite.name for suite in suites))
     most = max(len(instance.candidates) for instance in terrain.instances)
     for size in choice.sizes:
         check_whole("--candidates", size, f"numbers from 2 to {most}", least=2, most=most)
-    known = tuple(dict.fromkeys(method.name for variation in variations for method in variation.methods))
-    plugins = tuple(read_method(text, known) for text in choice.methods if text not in known)
-    plugins += tuple(Method(EXTERNAL, extra=(("command", command),)) for command in choice.externals)
-    joined = [replace(variation, methods=plugins) for variation in variations if variation.is_for_all]
-    cells = {cell.key: cell for each in (*variations, *joined) for cell in _cells_of(each, terrain, choice)}
-    names_wanted = choice.methods or known
-    chosen = [each for each in cells.values() if each.method.name in names_wanted or each.method in plugins]
+    chosen = {cell.key: cell for own in _cells_by_suite(suites, terrain, choice) for cell in own}.values()
+    if not chosen:
+        raise InvalidInputError("--method", "a method that takes part; plug-ins do not in these experiments")
     turns = {(instance.map_name, instance.seed): i for i, instance in enumerate(terrain.instances)}
 
     def turn(cell: Cell) -> tuple[int, int, int, bool]:
@@ -132,6 +128,51 @@ def build_cells(names: Sequence[str | Suite], terrain: Terrain, choice: Choice) 
     return sorted(chosen, key=turn)  # stable: what is alike here stays in the order of the design
 
 
+def showing_own(suites: Sequence[Suite], terrain: Terrain, choice: Choice) -> tuple[Suite, ...]:
+    """The suites of a study of one's own: each shows records of the cells that it runs itself, and of no others."""
+
+    def taking(cells: Iterable[Cell]) -> Callable[[Cell], bool]:
+        keys = {cell.key for cell in cells}
+        return lambda cell: cell.key in keys
+
+    parts = zip(suites, _cells_by_suite(suites, terrain, choice), strict=True)
+    return tuple(replace(suite, takes=taking(cells)) for suite, cells in parts)
+
+
+def left_out(suites: Iterable[Suite], terrain: Terrain, choice: Choice) -> Iterator[str]:
+    """A sentence for each number of candidates that some, and not all, of a suite's instances are too small for."""
+    for suite in suites:
+        small: dict[int, dict[str, int]] = {}
+        for variation in suite.variations:
+            for size, instance in product(_sizes_of(variation, choice), _instances_of(variation, terrain)):
+                if size > (num := len(instance.candidates)):
+                    small.setdefault(size, {})[instance.map_name] = num
+        for size, maps in sorted(small.items()):
+            where = listed(f"{name} ({num})" for name, num in maps.items())
+            yield f"{suite.name}: {size} candidates are left out where there are fewer, on {where}"
+
+
+def _cells_by_suite(suites: Sequence[Suite], terrain: Terrain, choice: Choice) -> list[list[Cell]]:
+    """The cells of each suite."""
+    known = tuple(
+        dict.fromkeys(m.name for suite in suites for variation in suite.variations for m in variation.methods)
+    )
+    plugins = tuple(read_method(text, known) for text in choice.methods if text not in known)
+    plugins += tuple(Method(EXTERNAL, extra=(("command", command),)) for command in choice.externals)
+    wanted = choice.methods or known
+    parts = []
+    for suite in suites:
+        for variation in suite.variations:
+            most = max(len(instance.candidates) for instance in _instances_of(variation, terrain))
+            for size in _sizes_of(variation, choice):
+                expected = f"at most {most}, which is what the largest instance has"
+                check_whole(f"{suite.name}.candidates", size, expected, most=most)
+        joined = [replace(each, methods=plugins) for each in suite.variations if each.is_for_all]
+        cells = (cell for each in (*suite.variations, *joined) for cell in _cells_of(each, terrain, choice))
+        parts.append([each for each in cells if each.method.name in wanted or each.method in plugins])
+    return parts
+
+
 def read_method(text: str, known: tuple[str, ...] = (), *, may_be_built_in: bool = False) -> Method:
     """A method that names a plug-in, as ``pbp/PARTITIONER/NAME=VALUE``, after checking that it is there and takes the
     options; with ``known``, the names of other methods, for the message when it is no such method."""
@@ -139,7 +180,8 @@ def read_method(text: str, known: tuple[str, ...] = (), *, may_be_built_in: bool
     from veilroute.partition import PARTITIONERS
     from veilroute.planners import PLANNERS, find_planner
 
-    unknown = UnknownMethodError("--method", text, known)
+    form = "PLANNER or PLANNER/PARTITIONER, and no more than these take"
+    unknown = UnknownMethodError("--method", text, known) if known else InvalidInputError("methods", form, text)
     planner, *words = text.split("/")
     parts = [word for word in words if "=" not in word]
     options = dict(map(read_option, (word for word in words if "=" in word)))
@@ -153,19 +195,26 @@ def read_method(text: str, known: tuple[str, ...] = (), *, may_be_built_in: bool
         method = Method(planner, **named, extra=tuple(sorted(options.items())))
         for table, part in method.entries():
             table.find(part)
-    except UnknownMethodError:
-        raise unknown from None
+    except UnknownMethodError as error:  # which says what planners, partitioners and so on there are
+        raise (unknown if known else error) from None
     if len(parts) > len(slots) or not (method.is_plugin or may_be_built_in):
         raise unknown
     find_planner(planner, method.options)
     return method
 
 
-def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterator[Cell]:
-    sizes = (variation.is_sized and tuple(sorted(set(choice.sizes)))) or variation.sizes
-    draws = range(max(variation.draws, choice.draws))
+def _sizes_of(variation: Variation, choice: Choice) -> tuple[int, ...]:
+    return (variation.is_sized and tuple(sorted(set(choice.sizes)))) or variation.sizes
+
+
+def _instances_of(variation: Variation, terrain: Terrain) -> tuple[Instance, ...]:
     num_instances = {"all": len(terrain.instances), "first of each map": len(terrain.domains), "first": 1}
-    for instance in terrain.instances[: num_instances[variation.instances]]:
+    return terrain.instances[: num_instances[variation.instances]]
+
+
+def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterator[Cell]:
+    sizes, draws = _sizes_of(variation, choice), range(max(variation.draws, choice.draws))
+    for instance in _instances_of(variation, terrain):
         settings: Iterator[tuple[Any, ...]] = product(
             sizes, variation.methods, variation.ks, variation.ells, variation.radii, variation.m_ratios,
             variation.risks, variation.mechanisms, variation.readings, variation.spreads, variation.ms,

@@ -74,7 +74,7 @@ def run_bench(
     if (suite == "run") != (study is not None):
         raise InvalidInputError("STUDY", "a study after run, and none after a suite", study or "none")
     chosen = read_study("paper" if study is None else study)
-    if study is None or chosen.name == "paper":
+    if chosen.is_paper:
         names = suites.suite_names("all" if study is not None else suite, reading)
         chosen = replace(chosen, suites=tuple(each for each in chosen.suites if each.name in names))
     elif reading != "text":
@@ -91,6 +91,9 @@ def run_bench(
     terrain = chosen.find_terrain(amount, map_names=tuple(map_names or ()), directory=maps)
     shown = chosen.within(amount)
     cells = suites.build_cells(shown, terrain, choice)
+    omitted = list(suites.left_out(shown, terrain, choice))
+    if not chosen.is_paper:  # whose suites show what else is recorded, on purpose
+        shown = suites.showing_own(shown, terrain, choice)
     workforce: Workforce
     if dask is not None:
         hush_dask()
@@ -125,7 +128,7 @@ def run_bench(
         words += ["--pairs", str(pairs)] if pairs is not None else []
         words += ["--time-limit", f"{time_limit:g}"] if time_limit is not None else []
         words += ["--maps", "DIR"] if maps is not None else []
-        _finish(replace(chosen, suites=shown), run, terrain, out, shlex.join(words), as_json=json)
+        _finish(replace(chosen, suites=shown), run, terrain, omitted, out, shlex.join(words), as_json=json)
     return DONE if run.is_complete else _stop(len(run.records), len(cells))
 
 
@@ -143,9 +146,12 @@ def _stop(num_done: int, num_cells: int) -> int:
     return INTERRUPTED
 
 
-def _finish(study: Study, run: RunReport, terrain: suites.Terrain, out: Path, command: str, *, as_json: bool) -> None:
+def _finish(
+    study: Study, run: RunReport, terrain: suites.Terrain, omitted: Sequence[str], out: Path, command: str, *,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Write the report, print the tables."""
-    notes = list(_notes(run, terrain))
+    notes = [*_notes(run, terrain), *omitted]
     files = write_report(
         out, study.suites, run.records, domains=terrain.domains, notes=notes, command=command,
         title=study.title, about=study.about,

@@ -10,10 +10,12 @@ import pytest
 
 import veilroute as vr
 from bench_runs import InlineWorkforce
+from bench_samples import make_record
 from veilroute.bench import paper
 from veilroute.bench.cells import Method, record_from_dict
 from veilroute.bench.comparing import (
     bootstrap_interval,
+    build_paired,
     build_tables,
     correct_by_holm,
     draw_pictures,
@@ -21,13 +23,14 @@ from veilroute.bench.comparing import (
 )
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import Job, map_text, run_cell, run_cells
-from veilroute.bench.study import read_study, shipped_studies
-from veilroute.bench.suites import SUITES, Choice, Terrain, build_cells, find_terrain
+from veilroute.bench.study import Study, read_study, shipped_studies
+from veilroute.bench.suites import SUITES, Choice, Terrain, build_cells, find_terrain, left_out, showing_own
 from veilroute.errors import InvalidInputError
 from veilroute.formats.instance import Instance, write_instance
 
 HEAD = 'format = "veilroute-study/1"\n'
 ONE = '[[experiment]]\nname = "one"\ncandidates = 4\nmethods = ["optimal"]\n'
+HALL = "[[terrain]]\nrooms = [12, 16]\n"
 
 
 def write(folder: Path, text: str) -> Path:
@@ -168,6 +171,131 @@ def test_limits_that_are_varied_stay_apart(tmp_path: Path) -> None:
     assert len(study.suites[0].select(records).records) == 2
 
 
+def own_sets(text: str, folder: Path, choice: Choice) -> list[set[tuple[int, float, int, str]]]:
+    """What each experiment of a study shows of all that the study runs: sizes, limits, draws and methods."""
+    study = read_study(write(folder, text))
+    terrain = study.find_terrain(study.preset(None)[1])
+    cells = build_cells(study.suites, terrain, choice)
+    shown = showing_own(study.suites, terrain, choice)
+    return [
+        {(cell.num_candidates, cell.time_limit_s, cell.draw, cell.method.name) for cell in cells if suite.holds(cell)}
+        for suite in shown
+    ]
+
+
+def test_experiments_of_a_study_do_not_show_the_records_of_each_other(tmp_path: Path) -> None:
+    text = (
+        "pairs = 3\n"
+        + HALL
+        + """
+[[experiment]]
+name = "first"
+candidates = [4, 6]
+instances = "first"
+methods = ["optimal"]
+[[experiment]]
+name = "other"
+candidates = [8, 10]
+time_limit_s = 3
+methods = ["optimal"]
+[[experiment]]
+name = "draws"
+candidates = 8
+time_limit_s = 3
+draws = 2
+methods = ["pbp/naive"]
+"""
+    )
+    first, other, draws = own_sets(text, tmp_path, Choice(20))
+    assert first == {(4, 20.0, 0, "optimal"), (6, 20.0, 0, "optimal")}
+    assert other == {(8, 3.0, 0, "optimal"), (10, 3.0, 0, "optimal")}
+    assert draws == {(8, 3.0, 0, "pbp/naive"), (8, 3.0, 1, "pbp/naive")}
+    # A program of others joins each at its own settings, and --candidates is for those that vary it.
+    first, other, draws = own_sets(text, tmp_path, Choice(20, sizes=(5,), externals=("true",)))
+    theirs = "external/command=true"
+    assert {(n, s) for n, s, _, method in first if method == theirs} == {(5, 20.0)}
+    assert {(n, s) for n, s, _, method in other if method == theirs} == {(5, 3.0)}
+    assert {(n, s, draw) for n, s, draw, method in draws if method == theirs} == {(8, 3.0, 0), (8, 3.0, 1)}
+    # With a method of one experiment only, the others have nothing.
+    first, other, draws = own_sets(text, tmp_path, Choice(20, methods=("pbp/naive",)))
+    assert not first and not other and len(draws) == 2
+
+
+def test_a_study_shows_one_instance_where_it_runs_one(tmp_path: Path) -> None:
+    text = "pairs = 2\n" + HALL + ONE + 'instances = "first"\n' + ONE.replace("one", "two")
+    study = read_study(write(tmp_path, text))
+    terrain, choice = study.find_terrain(study.preset(None)[1]), Choice(20)
+    with RecordStore(tmp_path / "out") as store:
+        cells = build_cells(study.suites, terrain, choice)
+        run = run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="test")
+    # As they are read back, in another process.
+    records = [record_from_dict(record.to_dict()) for record in run.records]
+    one, two = (suite.select(records).num_instances for suite in showing_own(study.suites, terrain, choice))
+    assert (one, two) == (1, 2)
+
+
+def test_a_draw_that_hides_fewer_is_not_averaged_away() -> None:
+    naive = paper.NAIVE["tunnel"]
+    records = []
+    for pair in (1, 2, 3):
+        records.append(make_record(paper.OPTIMAL, pair=pair, mac=0.5))
+        for draw, num in enumerate((8, 8, 7)):
+            record = make_record(naive, pair=pair, mac=0.6 if num == 8 else 0.1, num_anonymized=num)
+            records.append(replace(record, cell=replace(record.cell, draw=draw, seed=pair + 10**6 * draw)))
+    chosen = SUITES["table1"].select(records)
+    drawn = chosen.where(method=naive)
+    assert [record.outcome.num_anonymized for record in drawn.records] == [7, 7, 7]
+    assert drawn.averages.num_partial == 3 and drawn.averages.mac == pytest.approx((0.6 + 0.6 + 0.1) / 3)
+    assert build_paired(chosen, "paired") is None, "no pair of which both hid as many"
+
+
+def test_options_that_python_takes_for_equal_are_two_methods() -> None:
+    one, true = (Method("mine", extra=(("s", value),)) for value in (1, True))
+    chosen = SUITES["table1"].select([make_record(one), make_record(true)])
+    assert len(chosen.records) == 2 and chosen.num_repeated == 0
+
+
+def test_names_of_shipped_studies_mean_these(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path, HALL + ONE).rename(tmp_path / "paper.toml")
+    (tmp_path / "paper").write_bytes(path.read_bytes())
+    assert read_study("paper").is_paper and len(read_study("paper").suites) == len(SUITES)
+    for source in ("paper.toml", path, "./paper"):
+        mine = read_study(source)
+        assert not mine.is_paper and [suite.name for suite in mine.suites] == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("shown_as", "settings", "message"),
+    [
+        ("table1", "k = [2, 3]", "one.k: expected 2, as table1 has it, or no shown_as, got '2, 3'"),
+        ("table1", "ell = 4", "one.ell: expected 1"),
+        ("table1", "time_limit_s = [1, 2]", "one.time_limit_s: expected one,"),
+        ("table1", "watched = true", "one.watched: expected false"),
+        ("table3", "candidates = 8", "one.m_ratio: expected 0.1, 0.3, 0.5, 1, 5, 10"),
+        ("klr", "", "one.candidates: expected 8"),
+        ("examples", "candidates = 8", "one.keep_playbook: expected true"),
+        ("authors", "candidates = 8\nm_ratio = 1.0", "one.reading: expected authors"),
+    ],
+)
+def test_what_a_table_of_the_paper_cannot_show_is_refused(
+    shown_as: str, settings: str, message: str, tmp_path: Path
+) -> None:
+    one = ONE.replace("candidates = 4\n", "") if "candidates" in settings else ONE
+    with pytest.raises(InvalidInputError, match=message):
+        read_study(write(tmp_path, f'{one}shown_as = "{shown_as}"\n{settings}\n'))
+
+
+def test_what_a_table_of_the_paper_can_show_is_taken(tmp_path: Path) -> None:
+    text = ONE + 'shown_as = "table1"\ntime_limit_s = 3\n'
+    (suite,) = read_study(write(tmp_path, text)).suites
+    assert (suite.heading, suite.variations[0].sizes) == (SUITES["table1"].heading, (4,))
+    with pytest.raises(InvalidInputError, match="one.time_limit_s: expected one for all"):
+        read_study(write(tmp_path, text + ONE))
+    with pytest.raises(InvalidInputError, match="one.methods: expected pbp/naive/blind.*got 'rbp'"):
+        read_study(write(tmp_path, text.replace("optimal", "rbp")))
+
+
 def test_intervals_and_tests_have_known_values() -> None:
     assert bootstrap_interval([3.0]) is None
     assert bootstrap_interval([2.0] * 5) == (2.0, 2.0)
@@ -191,16 +319,45 @@ def test_intervals_and_tests_have_known_values() -> None:
         ("", "experiment: expected at least one"),
         ('colour = "red"\n' + ONE, "colour: expected one of format, title"),
         (ONE + "size = 3\n", r"experiment\[0\].size: expected one of name"),
-        (ONE.replace("4", "1"), "one.candidates: expected numbers >= 2, got 1"),
+        (ONE.replace("4", "1"), "one.candidates: expected integers from 2 to 100000, got 1"),
         (ONE + 'spread = "wide"\n', "one.spread: expected one of witness, all-pairs"),
-        (ONE + 'm = "long"\n', "one.m: expected numbers >= 1, or 'inf'"),
+        (ONE + 'm = "long"\n', r"one.m: expected integers from 1 to 1e\+15, or 'inf'"),
         (ONE + 'm = 3\nm_ratio = 0.5\n', "m or m_ratio, not both"),
-        (ONE.replace("optimal", "optimum"), "optimum"),
+        (ONE.replace("optimal", "optimum"), "planner: expected one of optimal, pbp, .*got 'optimum'"),
+        (ONE.replace("optimal", "pbp/best"), "partitioner: expected one of .*merge-bb.*got 'best'"),
+        (ONE.replace("optimal", "pbp/naive/tunnel/x"), "methods: expected PLANNER or PLANNER/PARTITIONER"),
+        (ONE.replace('"optimal"', '"rbp", "rbp"'), "one.methods: expected methods that differ"),
         (ONE.replace('["optimal"]', "[]"), "one.methods: expected names of methods"),
         (ONE + 'shown_as = "table9"\n', "one.shown_as: expected one of table1"),
         ('[[terrain]]\nrooms = [9, 9]\nmaps = "paper"\n' + ONE, "one of maps, file, rooms and streets"),
         ("time_limit_s = 0\n" + ONE, "time_limit_s: expected a number of seconds > 0"),
         ("[preset.q]\nlots = 3\n" + ONE, "preset.q.lots: expected one of pairs"),
+        ("terrain = 5\n" + ONE, "terrain: expected at least one"),
+        ("terrain = []\n" + ONE, "terrain: expected at least one"),
+        ("preset = 5\n" + ONE, "preset: expected tables"),
+        ("preset = [1]\n" + ONE, "preset: expected tables"),
+        ("[[terrain]]\nmaps = 5\n" + ONE, 'maps: expected a list of names, or "paper", got 5'),
+        ("[[terrain]]\nmaps = []\n" + ONE, 'maps: expected a list of names, or "paper"'),
+        ('[[terrain]]\nmaps = "rooms-1"\n' + ONE, "maps: expected a list of names.*got 'rooms-1'"),
+        ('[[terrain]]\nmaps = ["rooms-1"]\nseed = 9\n' + ONE, "seed: expected nothing beside maps"),
+        ("[[terrain]]\nfile = 5\n" + ONE, "file: expected text, got 5"),
+        ('[[terrain]]\nrooms = [12, 12]\nname = ""\n' + ONE, "name: expected text that is not empty"),
+        ("pairs = 1000000000000\n" + ONE, "pairs: expected an integer from 1 to 1000"),
+        (f"time_limit_s = 1{'0' * 400}\n" + ONE, "time_limit_s: expected a number of seconds"),
+        (ONE + 'shown_as = ["table1"]\n', "one.shown_as: expected one of table1"),
+        (ONE + "shown_as = {a = 1}\n", "one.shown_as: expected one of table1"),
+        (ONE + f"k = 1{'0' * 400}\n", "one.k: expected integers from 1 to 100000"),
+        (ONE + f"k = 1{'0' * 5000}\n", "not TOML that can be read: an integer has thousands of digits"),
+        (ONE + f"k = {'[' * 3000}{']' * 3000}\n", "not TOML that can be read.*nested too deep"),
+        (ONE + f"draws = 1{'0' * 30}\n", "one.draws: expected an integer from 1 to 1000"),
+        (ONE + "time_limit_s = 0\n", "one.time_limit_s: expected numbers from 1e-09"),
+        (ONE + "risk = 1.5\n", "one.risk: expected numbers from 1e-09 to 0.999999999, or 'none'"),
+        (ONE + "risk = 0.5\nk = 3\n", "one.k: expected k or risk"),
+        (ONE + 'reading = "authors"\n', "one.m_ratio: expected finite numbers"),
+        (ONE + 'reading = "authors"\nm_ratio = 1.0\n', "one.methods: expected rbp, cbp, m-pbp alone"),
+        (ONE + ONE + "watched = true\n", "one.watched: expected the same in all experiments of one name"),
+        (ONE + ONE + 'title = "Other"\n', "one.title: expected the same in all experiments of one name"),
+        (ONE.replace('"one"', f'"{"a" * 300}"'), "name: expected lower case letters"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_study_is_said(text: str, message: str, tmp_path: Path) -> None:
@@ -222,14 +379,66 @@ def test_what_is_no_study_is_said(tmp_path: Path) -> None:
         study.find_terrain(study.preset(None)[1], map_names=("elsewhere",))
 
 
-def test_terrain_is_refused_that_does_not_fit(tmp_path: Path) -> None:
-    def find(terrain: str) -> Terrain:
-        study = read_study(write(tmp_path, f"[[terrain]]\n{terrain}\n{ONE}"))
-        return study.find_terrain(study.preset(None)[1])
+def find(folder: Path, terrain: str, experiment: str = ONE) -> tuple[Study, Terrain]:
+    study = read_study(write(folder, f"[[terrain]]\n{terrain}\n{experiment}"))
+    return study, study.find_terrain(study.preset(None)[1])
 
-    for terrain, message in (
-        ("rooms = 9", "two numbers"), ("rooms = [12, 12]\nstart = [1, 1]", "start and goal, or neither"),
+
+@pytest.mark.parametrize(
+    ("terrain", "message"),
+    [
+        ("rooms = 9", "two integers >= 12"),
+        ("rooms = [1000000000, 1000000000]", "rooms: expected two integers >= 12 with a product of at most 20000000"),
+        ("streets = [true, 9]", "streets: expected two integers >= 3"),
+        ("rooms = [12, 12]\nseed = 5000", "seed: expected an integer from 1 to 1000"),
+        ("rooms = [12, 12]\nstart = [1, 1]", "start and goal, or neither"),
         ("rooms = [12, 12]\ncandidates = [[1, 1], [2, 2]]", "start and goal for the candidates listed"),
-    ):  # fmt: skip
-        with pytest.raises(InvalidInputError, match=message):
-            find(terrain)
+        ("rooms = [12, 12]\ncandidates = 100000", r"terrain\[0\].candidates: expected an integer from 2 to \d+, or a"),
+        ("rooms = [12, 12]\nstart = [0, 0]\ngoal = [5, 5]", r"terrain\[0\]: start: .*inside a wall"),
+        ("rooms = [12, 12]\nstart = [0, 0]\ngoal = [5, 5]\ncandidates = [[4, 4]]", r"trip.start: .*inside a wall"),
+        ("rooms = [12, 12]\nstart = [4, 4]\ngoal = [5, 5]\ncandidates = [[99, 4]]", r"terrain\[0\]: .*got \(99, 4\)"),
+    ],
+)
+def test_terrain_is_refused_that_does_not_fit(terrain: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        find(tmp_path, terrain)
+
+
+def test_more_candidates_than_there_are_are_refused_or_told(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
+    many = ONE.replace("= 4", "= [4, 8]")
+    study, terrain = find(tmp_path, 'file = "town.json"', many)
+    with pytest.raises(InvalidInputError, match="one.candidates: expected at most 6.*got 8"):
+        build_cells(study.suites, terrain, Choice(20))
+    study, terrain = find(tmp_path, 'file = "town.json"\n' + HALL, many)
+    cells = build_cells(study.suites, terrain, Choice(20))
+    assert {(cell.instance.map_name, cell.num_candidates) for cell in cells} == {
+        ("town", 4), ("rooms-12x16", 4), ("rooms-12x16", 8)
+    }  # fmt: skip
+    (sentence,) = left_out(study.suites, terrain, Choice(20))
+    assert sentence == "one: 8 candidates are left out where there are fewer, on town (6)"
+    assert not list(left_out(study.suites, terrain, Choice(20, sizes=(5, 6))))
+
+
+def test_a_file_has_no_more_than_a_study_takes(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
+    problem = town[1]
+    for odd in (replace(problem, prior=[5.0, *[1.0] * 5]), replace(problem, objective="total")):
+        write_instance(Instance(odd), tmp_path / "odd.json")
+        with pytest.raises(InvalidInputError, match="odd.json: expected an instance without prior and objective"):
+            find(tmp_path, 'file = "odd.json"')
+
+
+def test_presets_leave_out_large_files_too(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
+    num_nodes = town[1].domain.num_nodes
+    text = (
+        f'[preset.small]\nmost_nodes = {num_nodes}\n[[terrain]]\nfile = "town.json"\n[[terrain]]\nfile = "hall.map"\n'
+    )
+    study = read_study(write(tmp_path, text + ONE))
+    terrain = study.find_terrain(study.preset(None)[1])
+    assert list(terrain.domains) == ["town"] and "left out, beyond most_nodes: hall" in terrain.remark
+    assert {instance.map_name for instance in terrain.instances} == {"town"}
+    with pytest.raises(InvalidInputError, match="terrain: expected a map of at most 5 nodes"):
+        study.find_terrain(replace(study.preset(None)[1], most_nodes=5))
+    with pytest.raises(InvalidInputError, match="most_candidates: expected at least 4"):
+        study.within(replace(study.preset(None)[1], most_candidates=3))
+    with pytest.raises(InvalidInputError, match="--pairs"):
+        study.find_terrain(replace(study.preset(None)[1], pairs=10**12))

@@ -103,6 +103,12 @@ def test_bad_sizes_are_refused(sizes: tuple[int, ...], terrain: Terrain) -> None
         build_cells(["table1"], terrain, Choice(time_limit_s=1, sizes=sizes))
 
 
+@pytest.mark.parametrize("draws", [0, 10**30])
+def test_bad_draws_are_refused(draws: int) -> None:
+    with pytest.raises(InvalidInputError, match="--draws: expected an integer from 1 to 1000"):
+        Choice(time_limit_s=1, draws=draws)
+
+
 @pytest.mark.parametrize("limit", [0, -1, float("inf"), float("nan"), True])
 def test_bad_time_limits_are_refused(limit: float) -> None:
     with pytest.raises(InvalidInputError, match="--time-limit"):
