@@ -18,7 +18,7 @@ from veilroute.bench.design import Suite, Variation, check_draws
 from veilroute.bench.examples import EXAMPLES_SUITE
 from veilroute.bench.impact import AUTHORS_SUITE, KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.bench.observing import ADVERSARIES_SUITE
-from veilroute.bench.paper import MAPS, SIZES
+from veilroute.bench.paper import MAPS, SIZES, method_label
 from veilroute.bench.partitioning import CONVERGENCE_SUITE, TABLE1_SUITE, TABLE2_SUITE
 from veilroute.bench.table import listed
 from veilroute.checks import check_whole, is_number
@@ -158,7 +158,11 @@ def _cells_by_suite(suites: Sequence[Suite], terrain: Terrain, choice: Choice) -
         dict.fromkeys(m.name for suite in suites for variation in suite.variations for m in variation.methods)
     )
     plugins = tuple(read_method(text, known) for text in choice.methods if text not in known)
-    plugins += tuple(Method(EXTERNAL, extra=(("command", command),)) for command in choice.externals)
+    programs = {Method(EXTERNAL, extra=(("command", command),)): None for command in choice.externals}
+    labels = [method_label(program) for program in programs]
+    if twice := next((label for label in labels if labels.count(label) > 1), None):
+        raise InvalidInputError("--external", "programs of different names, so that tables tell them apart", twice)
+    plugins += tuple(programs)
     wanted = choice.methods or known
     parts = []
     for suite in suites:

@@ -279,6 +279,14 @@ def test_printed_classes_are_read_as_the_authors_print_them() -> None:
     assert read_printed(text) == [([4, 5], [0, 4, 9]), ([7], [])]
 
 
+def test_programs_that_tables_would_mix_up_are_refused() -> None:
+    """They are shown without the folders that they are in."""
+    for commands in (("a/planner {instance}", "b/planner {instance}"), ("a/planner", "planner")):
+        with pytest.raises(InvalidInputError, match="programs of different names"):
+            build_cells(["table1"], small_terrain(), Choice(20, externals=commands))
+    assert build_cells(["table1"], small_terrain(), Choice(20, externals=("planner -a", "planner -b", "planner -a")))
+
+
 def test_rows_stand_beside_ours(program: str, tmp_path: Path) -> None:
     terrain = small_terrain()
     choice = Choice(20, sizes=(8,), methods=("optimal",), externals=(f"{program} {{instance}}",))
