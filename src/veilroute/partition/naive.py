@@ -45,8 +45,9 @@ def partition_naive(
     for group in groups:
         try:
             costs = memo.costs(group, watch)
-        except OutOfTimeError:
-            costs = None
+        except OutOfTimeError:  # and so would each of the others, after a greedy walk
+            is_over = True
+            break
         is_over = is_over or costs is None
         if costs is None or np.isinf(costs).any() or not rule.qualifies(group):
             continue
