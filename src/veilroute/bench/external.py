@@ -15,7 +15,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -35,6 +35,7 @@ from veilroute.problem import Privacy, Problem
 
 _GRACE_S = 1.0  # after the limit, so that a program that stops by itself can still say what it has found
 _LAUNCHER_S = 30.0  # how much longer than the program its launcher may take, on a machine that is very busy
+_LONG_S = 1e6  # beyond which the system's calls take no limit
 MOST_BYTES = 64 << 20  #: of what a program prints or writes; more is an error
 _PLACES = ("instance", "output", "k", "ell", "seed", "time_limit")
 _HEAD = re.compile(r"Partition\b")
@@ -86,7 +87,10 @@ def run_external(command: str, problem: Problem, privacy: Privacy, *, seed: int,
         for name, pattern in _COUNTS.items()
         if (found := pattern.search(ended.printed) or pattern.search(written))
     }
-    classes = read_printed(written, is_torn=ended.is_stopped) or read_printed(ended.printed, is_torn=ended.is_stopped)
+    ends = int(problem.start_nodes[0]), int(problem.goal_nodes[0])
+    classes = read_printed(written, ends, is_torn=ended.is_stopped)
+    if not any(members for members, _ in classes):
+        classes = read_printed(ended.printed, ends, is_torn=ended.is_stopped)
     return _price(problem, privacy, classes, ended, counts)
 
 
@@ -114,18 +118,28 @@ def _run(words: Sequence[str], stdin: Path | None, limit_s: float, folder: Path)
     printed, complaint = folder / "printed.txt", folder / "complaint.txt"
     asked = {
         "words": list(words), "stdin": str(stdin or os.devnull), "stdout": str(printed), "stderr": str(complaint),
-        "limit_s": limit_s + _GRACE_S, "most_bytes": MOST_BYTES, "parent": os.getpid(),
+        "limit_s": limit_s + _GRACE_S, "most_bytes": MOST_BYTES,
     }  # fmt: skip
-    launcher = subprocess.Popen(
-        [sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")), json.dumps(asked)],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
-    try:
-        told, _ = launcher.communicate(timeout=limit_s + _GRACE_S + _LAUNCHER_S)
-    finally:
-        if launcher.poll() is None:
-            launcher.terminate()  # it ends the program before it goes
-            launcher.wait()
+    # What the launcher listens to ends with this process, however that ends.
+    listening, held = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("rb", "wb"), strict=True))
+    with held:
+        with listening:
+            launcher = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")), json.dumps(asked)],
+                stdin=listening, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+        most_s = limit_s + _GRACE_S + _LAUNCHER_S
+        try:
+            told, _ = launcher.communicate(timeout=most_s if most_s < _LONG_S else None)
+        except subprocess.TimeoutExpired:
+            raise VeilrouteError("the program could not be watched: its launcher does not answer") from None
+        finally:
+            held.close()  # now it ends the program, and itself
+            try:
+                launcher.wait(_LAUNCHER_S)
+            except subprocess.TimeoutExpired:
+                launcher.kill()
+                launcher.wait()
     if launcher.returncode:
         raise VeilrouteError("the program could not be watched: its launcher was ended")
     known: dict[str, Any] = json.loads(told)
@@ -148,38 +162,57 @@ def _read(path: Path) -> str:
     return data.decode("utf-8", "replace")
 
 
-def read_printed(text: str, *, is_torn: bool = False) -> list[Printed]:
-    """The classes that a program has printed; of a line of a walk the first number is the node.
+def read_printed(text: str, ends: tuple[int, int], *, is_torn: bool = False) -> list[Printed]:
+    """The classes that a program has printed, for a trip between two ``ends``.
+
+    A walk begins with the line of the start; of each line the first number is the node. Lines that begin with other
+    numbers are passed over before a walk and behind one that has come to the goal. Within a walk they are an error, and
+    so are two of them where a walk should begin: a walk that is written in another way must not be taken for none.
 
     Of a text that ``is_torn``, because the program was ended while it printed, the last line counts only with its end,
-    and the last class only when its walk may be whole: then :func:`_price` looks where it leads.
+    and the last class only when something stands behind it or its walk has come to the goal.
     """
     found: list[Printed] = []
-    is_open = needs_members = False
+    is_open = needs_members = is_strange = False
     for line in (text[: text.rfind("\n") + 1] if is_torn else text).splitlines():
         words = line.split()
         if _HEAD.match(line.strip()):
             found.append(([], []))
-            is_open = needs_members = True
-        elif not is_open or not words:
+            is_open, needs_members, is_strange = True, True, False
+        elif not found or not words:
             continue
         elif not _LIKE_A_NUMBER.match(words[0]):
-            is_open = False
+            is_open = is_strange = False
+        elif is_strange:
+            raise VeilrouteError(f"the program's walk begins with {words[0][:20]!r} and not with the start")
+        elif not is_open:
+            continue
         elif needs_members:
-            found[-1][0].extend(_nodes(words))
+            found[-1][0].extend(map(_node, words))
             needs_members = False
+        elif not found[-1][1] and words[0] != str(ends[0]):
+            is_open, is_strange = False, True
+        elif found[-1][1][-1:] == [ends[1]] and not (_NODE.match(words[0]) and all(map(_is_number, words))):
+            is_open = False
         else:
-            found[-1][1].extend(_nodes(words[:1]))
-    if is_torn and is_open and not found[-1][1] and any(walk for _, walk in found):
-        del found[-1]  # its walk was still to come
+            found[-1][1].append(_node(words[0]))
+    if is_torn and is_open and found[-1][1][-1:] != [ends[1]]:
+        del found[-1]
     return found
 
 
-def _nodes(words: Sequence[str]) -> Iterator[int]:
-    for word in words:
-        if not _NODE.match(word):
-            raise VeilrouteError(f"the program has printed {word[:20]!r} where the number of a node should be")
-        yield int(word)
+def _node(word: str) -> int:
+    if not _NODE.match(word):
+        raise VeilrouteError(f"the program has printed {word[:20]!r} where the number of a node should be")
+    return int(word)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _price(
@@ -188,19 +221,22 @@ def _price(
     task = prepare_task(problem)
     rule, walks = k_and_ell(problem, task, privacy), ClassWalks(task)
     place = {int(problem.candidate_nodes[candidate]): i for i, candidate in enumerate(task.members)}
-    if ended.is_stopped and printed and printed[-1][1] and printed[-1][1][-1] != problem.goal_nodes[0]:
-        printed = printed[:-1]  # it was ended on the way
     costs: list[float] = []
     base: list[float] = []
     seen: set[int] = set()
-    for members, walk in printed:
+    for number, (members, walk) in enumerate(printed, start=1):
         if not set(members) <= set(place) or seen & set(members) or len(set(members)) < len(members):
             raise VeilrouteError("the program's classes do not hold each candidate at most once")
         seen |= set(members)
         group = as_members(place[node] for node in members)
         if len(group) < privacy.k or not rule.qualifies(group):
             continue  # left alone, and so not hidden
-        cost = _walk_cost(problem, task, group, walk) if walk else walks.find(group).cost
+        try:
+            cost = _walk_cost(problem, task, group, walk) if walk else walks.find(group).cost
+        except VeilrouteError:
+            if ended.is_stopped and number == len(printed):
+                break  # it was ended on the way, where its walk had come past the goal
+            raise
         if math.isfinite(cost):
             costs += [cost] * len(group)
             base += [float(task.base_costs[0, i]) for i in group]

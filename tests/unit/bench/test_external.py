@@ -134,7 +134,7 @@ def test_a_walk_that_leaves_a_member_out_is_refused(tmp_path: Path) -> None:
 
 def test_a_program_that_does_not_end_is_ended_and_what_it_printed_counts(tmp_path: Path) -> None:
     began = time.monotonic()
-    outcome = run(echo(tmp_path, "Partition 0\n2 4\n", "time.sleep(60)"), limit_s=0.5)
+    outcome = run(echo(tmp_path, "Partition 0\n2 4\ndone\n", "time.sleep(60)"), limit_s=0.5)
     assert time.monotonic() - began < 30
     assert (outcome.is_finished, outcome.num_anonymized) == (False, 2)
 
@@ -145,7 +145,9 @@ def test_a_program_that_does_not_end_is_ended_and_what_it_printed_counts(tmp_pat
         ("Partition 0\n2 4\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\nPartition 1\n7 5\n0\n1\n", 2, 0.0),  # on the way
         ("Partition 0\n2 4\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\nPartition 1\n7 5\n", 2, 0.0),  # its walk is to come
         ("Partition 0\n2 4\nPartition 1\n7 5", 2, 0.0),  # half a line
-        ("Partition 0\n2 4\nPartition 1\n7 5\n", 4, 0.0),  # no walks at all
+        ("Partition 0\n2 4\nPartition 1\n7 5\n", 2, 0.0),  # a walk may be to come
+        ("Partition 0\n2 4\nPartition 1\n7 5\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n", 4, 0.0),
+        ("Partition 0\n2 4\nPartition 1\n7 5\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n8\n9\n", 4, 1 / 9),  # past the goal, twice
     ],
 )
 def test_of_a_program_that_was_ended_only_whole_classes_count(
@@ -160,7 +162,31 @@ def test_of_a_program_that_was_ended_only_whole_classes_count(
 def test_a_walk_of_other_numbers_is_no_missing_walk(tmp_path: Path, line: str) -> None:
     """A dear walk must not be passed over, because the class would then get the cheapest one."""
     with pytest.raises(VeilrouteError, match="where the number of a node should be"):
-        run(echo(tmp_path, f"Partition 0\n2 4\n{line}\n9\n"))
+        run(echo(tmp_path, f"Partition 0\n2 4\n0\n1\n{line}\n9\n"))
+    with pytest.raises(VeilrouteError, match="and not with the start"):
+        run(echo(tmp_path, f"Partition 0\n2 4\n{line}\n{line}\n"))
+
+
+@pytest.mark.parametrize("line", ["0.532", "12 expansions", "3.5 s", "1e-3", "-1", "7 nodes"])
+@pytest.mark.parametrize("walk", ["", "".join(f"{node}\n" for node in range(10))])
+def test_figures_behind_the_classes_are_passed_over(tmp_path: Path, line: str, walk: str) -> None:
+    outcome = run(echo(tmp_path, f"Partition 0\n2 4\n{walk}{line}\n"))
+    assert (outcome.num_anonymized, outcome.mac) == (2, 0.0)
+
+
+def test_what_is_written_to_the_file_counts_only_with_classes(tmp_path: Path) -> None:
+    writes = "open(sys.argv[1], 'w').write('Partition search: nothing to say\\n')"
+    assert run(echo(tmp_path, "Partition 0\n2 4", writes) + " {output}").num_anonymized == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+@pytest.mark.parametrize(
+    "words",
+    ["(sleep 0.3; {} ) &", "{} > /dev/stdout; echo 'Number of Expanded Nodes in Total: 7'", "{} | (sleep 0.3; cat)"],
+)
+def test_whoever_holds_what_is_printed_is_waited_for(tmp_path: Path, words: str) -> None:
+    command = words.replace("{}", echo(tmp_path, "Partition 0\n2 4"))
+    assert run(f"sh -c {shlex.quote(command)}").num_anonymized == 2
 
 
 def test_of_a_line_of_a_walk_only_the_first_number_counts(tmp_path: Path) -> None:
@@ -225,10 +251,24 @@ def test_what_a_program_leaves_behind_is_ended(tmp_path: Path) -> None:
     """A child in a session of its own, which holds what the program prints to."""
     path = tmp_path / "detached.py"
     path.write_text(DETACHED)
-    began = time.monotonic()
-    run(shlex.join([sys.executable, str(path), str(tmp_path / "done")]), limit_s=50)
-    assert time.monotonic() - began < 30 and (tmp_path / "done").exists()
+    outcome = run(shlex.join([sys.executable, str(path), str(tmp_path / "done")]), limit_s=1)
+    assert (tmp_path / "done").exists() and not outcome.is_finished
     assert not is_running(str(path))
+
+
+@needs_linux
+def test_a_program_that_ends_its_launcher_is_ended_too(tmp_path: Path) -> None:
+    for signal in ("TERM", "KILL"):
+        with pytest.raises(VeilrouteError, match="launcher"):
+            run(f"sh -c 'kill -{signal} $PPID; exec sleep 97.{len(signal)}'", limit_s=20)
+        until = time.monotonic() + 30
+        while is_running(f"97.{len(signal)}") and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not is_running(f"97.{len(signal)}")
+
+
+def test_a_limit_of_months_is_one() -> None:
+    assert run("true", limit_s=3e7).is_finished
 
 
 @needs_linux
@@ -276,7 +316,7 @@ def test_commands_and_places_are_checked(tmp_path: Path) -> None:
 def test_printed_classes_are_read_as_the_authors_print_them() -> None:
     text = "Setup\nPartition 0 (3 Nodes Expanded)\n4 5 \n0 4 5 \n4 5 \n9 \n\nPartition 1 (1 Nodes Expanded)\n7 \n"
     text += "- Time: 3\n8\n"
-    assert read_printed(text) == [([4, 5], [0, 4, 9]), ([7], [])]
+    assert read_printed(text, (0, 9)) == [([4, 5], [0, 4, 9]), ([7], [])]
 
 
 def test_programs_that_tables_would_mix_up_are_refused() -> None:
