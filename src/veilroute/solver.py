@@ -129,12 +129,12 @@ def extend_playbook(
             "playbook", "one on a domain without rules for turns: walks that are joined may break them"
         )
     old, privacy = problem.trips[trip], playbook.privacy
-    if privacy.beta is not None and privacy.m is not None and (len(before) or len(after)):
+    walks = [_checked_walk(problem, name, walk) for name, walk in (("before", before), ("after", after))]
+    if privacy.beta is not None and privacy.m is not None and max(map(len, walks)) > 1:
         # After a longer beginning more routes look alike, and under a risk more company is not always less risk.
         raise InvalidInputError(
             "playbook", "k by a partition, or whole routes: a risk may rise with a longer beginning"
         )
-    walks = [_checked_walk(problem, name, walk) for name, walk in (("before", before), ("after", after))]
     ahead, behind = walks[0] or [problem.start_nodes[trip]], walks[1] or [problem.goal_nodes[trip]]
     if ahead[-1] != problem.start_nodes[trip]:
         raise InvalidInputError("before", f"a walk that ends at the start {old.start}", before[-1])

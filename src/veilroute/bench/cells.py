@@ -24,15 +24,28 @@ Place = Label  #: a node as the user calls it: the row and column of a grid's ce
 InstanceKey = tuple[object, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Method:
-    """A planner with its options, as :func:`veilroute.solve` takes them; an option that is left empty is not given."""
+    """A planner with its options, as :func:`veilroute.solve` takes them; an option that is left empty is not given.
+
+    Options of 1, 1.0 and true are equal to Python, and not to a method: they make methods that differ.
+    """
 
     planner: str
     partitioner: str = ""
     merge_order: str = ""
     heuristic: str = ""
     extra: tuple[tuple[str, Plain], ...] = ()  #: Options that only plug-ins have: names and values, by name.
+
+    @cached_property
+    def _identity(self) -> tuple[str, ...]:
+        return (self.planner, self.partitioner, self.merge_order, self.heuristic, json.dumps(self.extra))
+
+    def __eq__(self, other: object) -> bool:
+        return self._identity == other._identity if isinstance(other, Method) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
 
     @property
     def parts(self) -> dict[str, str]:

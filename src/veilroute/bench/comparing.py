@@ -272,7 +272,7 @@ def compare_programs(chosen: Selection) -> Iterator[str]:
             if EXTERNAL in (each.slower.planner, each.quicker.planner):
                 least, most, middle = (choose(each.times) for choose in (min, max, median))
                 is_one = len(each.times) == 1
-                figures = each.text(most) if is_one else f"{format_number(least)} to {each.text(most)}"
+                figures = each.text(most) if is_one else f"{each.text(least)} to {format_number(most)}"
                 yield (
                     f"{_at(chosen, values)}{method_label(each.slower)} takes {figures} times as long as "
                     f"{method_label(each.quicker)} on {counted(len(each.times), 'instance')}"
@@ -312,18 +312,25 @@ def _table(
 
 
 def build_findings(chosen: Selection) -> Iterator[str]:
-    """Which method is cheapest in the mean, of those that hide the most, and whether all cells came to their end."""
+    """Which method is cheapest in the mean, of those that hide the most, and whether all cells came to their end.
+
+    Compared is on the instances that all methods have: whoever failed on the dear ones would look cheap.
+    """
     for values, part in by_setting(chosen, varied_settings(chosen)):
-        means = {method: part.where(method=method).averages for method in methods_of(part)}
+        outcomes = {method: part.by_instance(method) for method in methods_of(part)}
+        shared = set.intersection(*(set(own) for own in outcomes.values()))
+        means = {method: Averages([own[key] for key in own if key in shared]) for method, own in outcomes.items()}
         most = max(own.apr or 0.0 for own in means.values())
         macs = {method: own.mac for method, own in means.items() if own.mac is not None and own.apr == most}
         if macs and len(means) > 1:
             least = min(macs.values())
             best = [method_label(method) for method, mac in macs.items() if mac <= least + _SAME_MAC]
             of_whom = "" if len(macs) == len(means) else f" of those that hide the most (APR {format_apr(most)})"
+            is_all = len(shared) == part.num_instances
+            where = "" if is_all else f" on the {counted(len(shared), 'instance')} that all have"
             yield (
                 f"{_at(chosen, values)}{listed(best)} {'has' if len(best) == 1 else 'have'} the lowest mean "
-                f"MAC{of_whom}, {format_number(least)}."
+                f"MAC{of_whom}{where}, {format_number(least)}."
             )
     yield from chosen.stopped_note()
 

@@ -74,7 +74,8 @@ class Entry:
         """Whether its numbers are such and its files are called as they should be, which a forged index may not say."""
         bounds = ((self.pair, 1, MAX_PAIRS), (self.num_candidates, 2, MAX_SIZE))
         is_whole = all(type(each) is int and least <= each <= most for each, least, most in bounds)
-        is_whole = is_whole and self.mechanism in MECHANISMS
+        # Of these instances none is infeasible: any two places can share a walk.
+        is_whole = is_whole and self.mechanism in MECHANISMS and self.status in ("optimal", "feasible")
         return is_whole and self.name == name_of(self.map, self.pair, self.num_candidates, self.mechanism)
 
     @property
@@ -228,8 +229,9 @@ class Judgement:
 
     @property
     def is_optimal(self) -> bool:
-        """Whether it is as good as the optimum of the data set."""
-        if self.status != "accepted" or self.num_anonymized < self.entry.num_anonymized:
+        """Whether it is as good as a proved optimum."""
+        is_proved = self.entry.status == "optimal"
+        if not is_proved or self.status != "accepted" or self.num_anonymized < self.entry.num_anonymized:
             return False
         return self.entry.mac is None or (self.mac is not None and self.mac <= self.entry.mac + _SAME_MAC)
 
@@ -329,7 +331,7 @@ class Ranking:
 
     def to_table(self) -> Table:
         """The leaderboard."""
-        num = len(self.entries)
+        num, num_proved = len(self.entries), sum(entry.status == "optimal" for entry in self.entries)
         columns = ("rank", "submission", "accepted", "refused", "missing", "hidden [%]", "optimal", "MAC above optimum")
         rows: list[Row] = [
             (
@@ -339,7 +341,7 @@ class Ranking:
                 one.num_refused,
                 one.num_missing,
                 f"{100 * one.hidden:.1f}",
-                f"{one.num_optimal} of {num}",
+                f"{one.num_optimal} of {num_proved}",
                 None if one.excess is None else max(0.0, one.excess),
             )
             for rank, one in enumerate(self.standings, start=1)
@@ -350,6 +352,8 @@ class Ranking:
             f"{counted(num, 'instance')} with {sizes} candidates on {maps}. Ranked by playbooks refused, then missing, "
             "then by who is hidden, then by cost. Hidden: in per cent of whom the optima hide.",
         ]
+        if num_proved < num:
+            notes.append(f"Of {num - num_proved} instances no optimum is proved: there others may be better.")
         if not self.with_optima:
             notes.append("The optima are those of the data set, which were not audited this time; --optima does it.")
         if not self.is_complete:
@@ -463,7 +467,7 @@ def verify_dataset(
             break
         judged[name].append(_judge(directory, entry, name, folder))
     # After a stop, who is compared is compared on the same instances.
-    num_judged = min(map(len, judged.values()), default=0)
+    num_judged = min(map(len, judged.values()), default=len(entries))
     rows = (Standing(name, tuple(each[:num_judged])) for name, each in judged.items())
     standings = sorted(rows, key=lambda one: one.order)
     is_complete = num_judged == len(entries)
@@ -495,7 +499,7 @@ def _judge(directory: Path, entry: Entry, submission: str, folder: Path) -> Judg
         return Judgement(submission, entry, "refused", f"{wrong.claim}: {wrong.evidence}")
     claims = _reckoned(playbook, asked.problem, asked.privacy).claims
     judged = Judgement(submission, entry, "accepted", "", claims.num_anonymized, claims.mac)
-    if playbook.status == "optimal" and not judged.is_optimal:
+    if playbook.status == "optimal" and entry.status == "optimal" and not judged.is_optimal:
         mac = "nothing" if entry.mac is None else format_number(entry.mac)
         reason = f"says that it is optimal; the optimum hides {entry.num_anonymized} at a MAC of {mac}"
         return replace(judged, status="refused", reason=reason)

@@ -123,7 +123,7 @@ class Study:
             raise InvalidInputError("terrain", f"a map of at most {most_nodes} nodes, the preset's most_nodes")
         instances = [instance for part in parts for instance in part.instances if instance.map_name in domains]
         instances.sort(key=lambda instance: instance.seed)  # stable: pair by pair, and for each pair map by map
-        remark = "; ".join(dict.fromkeys(part.remark for part in parts))
+        remark = "; ".join(dict.fromkeys(part.remark for part in parts if not domains.keys().isdisjoint(part.domains)))
         remark += f"; left out, beyond most_nodes: {', '.join(large)}" if large else ""
         return Terrain(domains, tuple(instances), any(part.is_generated for part in parts), remark)
 

@@ -270,6 +270,32 @@ def test_a_forged_optimum_is_refused_and_contradicted(dataset: Path) -> None:
     assert [each.entry.name for each in ranking.refused] == [NAME]
 
 
+def test_nobody_hidden_is_no_optimum(dataset: Path) -> None:
+    """For large instances the auditor takes a planner's word for it that nobody can be hidden; here it cannot be."""
+    name = "rooms-2-1-20-partition"
+    instance = vr.read_instance(dataset / "instances" / f"{name}.json")
+    empty = vr.playbook_from_classes(instance.problem, instance.privacy, [])
+    rewrite(dataset, f"optima/{name}.json", {**empty.to_dict(embed_domain=False), "status": "infeasible"})
+    index = json.loads((dataset / INDEX).read_bytes())
+    (entry,) = (entry for entry in index["entries"] if entry["name"] == name)
+    entry |= {"status": "infeasible", "num_anonymized": 0, "mac": None, "mac_lower_bound": None}
+    rewrite(dataset, INDEX, index)
+    with pytest.raises(FileFormatError, match="damaged"):
+        read_dataset(dataset)
+
+
+def test_what_is_not_proved_is_not_called_optimal(tmp_path: Path) -> None:
+    terrain = find_terrain(num_pairs=1, map_names=["rooms-2"])
+    made = export_dataset(tmp_path, terrain, sizes=(8, 200), time_limit_s=0.001)
+    num_proved = sum(entry.status == "optimal" for entry in made.entries)
+    assert num_proved < len(made.entries)
+    ranking = verify_dataset(tmp_path, [], with_optima=True)
+    assert ranking.standings[0].num_optimal == num_proved
+    table = ranking.to_table()
+    assert table.rows[0][table.columns.index("optimal")] == f"{num_proved} of {num_proved}"
+    assert any("no optimum is proved" in note for note in table.notes)
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [("mac", 9.0), ("status", "feasible"), ("num_anonymized", 2), ("pair", 2), ("num_candidates", 9), ("pair", True)],

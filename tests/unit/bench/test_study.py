@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 
@@ -407,6 +408,9 @@ def test_terrain_is_refused_that_does_not_fit(terrain: str, message: str, tmp_pa
 def test_more_candidates_than_there_are_are_refused_or_told(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
     many = ONE.replace("= 4", "= [4, 8]")
     study, terrain = find(tmp_path, 'file = "town.json"', many)
+    assert {cell.num_candidates for cell in build_cells(study.suites, terrain, Choice(20))} == {4}
+    assert list(left_out(study.suites, terrain, Choice(20)))
+    study, terrain = find(tmp_path, 'file = "town.json"', ONE.replace("= 4", "= [8, 9]"))
     with pytest.raises(InvalidInputError, match="one.candidates: expected at most 6.*got 8"):
         build_cells(study.suites, terrain, Choice(20))
     study, terrain = find(tmp_path, 'file = "town.json"\n' + HALL, many)
@@ -442,3 +446,22 @@ def test_presets_leave_out_large_files_too(town: tuple[Path, vr.Problem], tmp_pa
         study.within(replace(study.preset(None)[1], most_candidates=3))
     with pytest.raises(InvalidInputError, match="--pairs"):
         study.find_terrain(replace(study.preset(None)[1], pairs=10**12))
+
+
+def test_a_copy_of_the_papers_study_shows_what_the_papers_shows(tmp_path: Path) -> None:
+    """Table 4 has a column of infinite m, whose cells are those of other tables."""
+    text = resources.files("veilroute.bench").joinpath("studies", "paper.toml").read_text(encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    study, terrain = read_study(tmp_path / "mine.toml"), find_terrain(num_pairs=1, map_names=["rooms-2"])
+    assert not study.is_paper
+    cells = build_cells(study.suites, terrain, Choice(4))
+    for ours, papers in zip(showing_own(study.suites, terrain, Choice(4)), study.suites, strict=True):
+        assert [cell.key for cell in cells if ours.holds(cell)] == [cell.key for cell in cells if papers.holds(cell)]
+        if ours.name == "table4":
+            assert {None, 1.0} <= {cell.m_ratio for cell in cells if ours.holds(cell)}
+
+
+def test_options_that_only_look_alike_make_two_methods() -> None:
+    one, true, again = (Method("x", extra=(("s", value),)) for value in (1, True, 1))
+    assert one == again != true and len({one, true, again}) == 2
+    assert one != "x"

@@ -432,3 +432,9 @@ def test_the_cheapest_is_looked_for_among_those_that_hide_as_many() -> None:
     assert finding == "optimal (exact) has the lowest mean MAC of those that hide the most (APR 1.00), 0.300."
     (finding,) = comparing.build_findings(Selection((records[0], make_record(BEST, mac=0.3))))
     assert finding == "optimal (exact) and Merge-BB, CostAsc, Tunnel have the lowest mean MAC, 0.300."
+
+
+def test_who_failed_on_the_dear_instances_is_not_cheap() -> None:
+    records = [make_record(OPTIMAL, mac=0.1), make_record(OPTIMAL, mac=0.9, pair=2), make_record(BEST, mac=0.2)]
+    (finding,) = comparing.build_findings(Selection(tuple(records)))
+    assert finding == "optimal (exact) has the lowest mean MAC on the 1 instance that all have, 0.100."
