@@ -223,13 +223,13 @@ def test_ctrl_c_writes_the_best_so_far(tmp_path: Path) -> None:
     """A real process, a real SIGINT: exit code 130 and a playbook that passes the audit."""
     domain = vr.generate_streets(70, 70, seed=3)
     start = domain.label(0)
-    # Twenty candidates in four clusters, seen from afar, under witness spread: tens of thousands of sets to price.
-    clusters = [node for corner in (300, 1500, 2700, 3900) for node in range(corner, corner + 5)]
-    problem = vr.Problem(domain, [vr.Trip(start, start)], clusters, vr.WithinDistance(400))
+    # Two dozen candidates in four clusters, under witness spread: tens of thousands of sets to price.
+    clusters = [node for corner in (300, 1500, 2700, 3900) for node in range(corner, corner + 6)]
+    problem = vr.Problem(domain, [vr.Trip(start, start)], clusters, vr.WithinDistance(150))
     privacy = vr.Privacy(k=3, ell=800)
     vr.write_instance(Instance(problem, privacy), tmp_path / "long.json")
     # Compiles and caches the kernels, so that the process spends its time on the problem.
-    vr.solve(vr.Problem(domain, [vr.Trip(start, start)], clusters[::4], vr.WithinDistance(400)), privacy)
+    vr.solve(vr.Problem(domain, [vr.Trip(start, start)], clusters[::4], vr.WithinDistance(150)), privacy)
     process = subprocess.Popen(
         [sys.executable, "-m", "veilroute", "plan", "long.json", "-o", "best.json"],
         stdout=subprocess.PIPE,
