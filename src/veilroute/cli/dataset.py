@@ -13,7 +13,7 @@ from veilroute.cli.console import DONE, INTERRUPTED, VIOLATED, JsonOption, TimeL
 from veilroute.errors import InvalidInputError, one_line
 
 _SIZES_TEXT = ",".join(map(str, SIZES))
-_MOST_REASONS = 20
+_MOST_REASONS = 5  # of each submission
 
 
 def run_export(
@@ -98,10 +98,13 @@ def run_verify(
         instances = counted(len(ranking.entries), "instance")
         console.emit(f"The data set is what veilroute exports: {instances}, all checksums hold.\n\n")
         console.emit(ranking.to_table().to_text())
-        for each in refused[:_MOST_REASONS]:
-            console.emit(f"Refused: {one_line(f'{each.submission}/{each.entry.name}: {each.reason}')}\n")
-        if len(refused) > _MOST_REASONS:
-            console.emit(f"And {len(refused) - _MOST_REASONS} more; --json has them all.\n")
+        for one in ranking.standings:
+            own = [each for each in refused if each.submission == one.submission]
+            for each in own[:_MOST_REASONS]:
+                console.emit(f"Refused: {one_line(f'{each.submission}/{each.entry.name}: {each.reason}')}\n")
+            if len(own) > _MOST_REASONS:
+                more = len(own) - _MOST_REASONS
+                console.emit(f"Refused: {more} more of {one_line(one.submission)}; --json has them all.\n")
     if better:
         names = one_line(listed(f"{each.submission}/{each.entry.name}" for each in better[:3]))
         console.remark(f"better than a proved optimum, so that one of the two is wrong: {names}")
