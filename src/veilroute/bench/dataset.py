@@ -70,7 +70,7 @@ class Entry:
         return cls(name, map_name, pair, num_candidates, mechanism, playbook.status, *figures)
 
     @property
-    def has_own_name(self) -> bool:
+    def is_well_formed(self) -> bool:
         """Whether its numbers are such and its files are called as they should be, which a forged index may not say."""
         bounds = ((self.pair, 1, MAX_PAIRS), (self.num_candidates, 2, MAX_SIZE))
         is_whole = all(type(each) is int and least <= each <= most for each, least, most in bounds)
@@ -388,7 +388,7 @@ def read_dataset(directory: Path) -> tuple[tuple[Entry, ...], bool]:
         raise FileFormatError(index, f"not a data set; expected a JSON object with format {FORMAT}")
     try:
         entries = tuple(Entry(**entry) for entry in data["entries"])
-        is_known = all(entry.map in (*MAPS, *GENERATED) and entry.has_own_name for entry in entries)
+        is_known = all(entry.map in (*MAPS, *GENERATED) and entry.is_well_formed for entry in entries)
     except (KeyError, TypeError):
         is_known, entries = False, ()
     if not entries or not is_known or len({entry.name for entry in entries}) < len(entries):
