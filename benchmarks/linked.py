@@ -3,12 +3,12 @@
     python benchmarks/linked.py --shared ../shared
     python benchmarks/linked.py --shared ../shared --maps dao/den101d.map --runs 12
 
-An observer who links the trips of one secret intersects the classes of all days (a day without a route counts as a
-class of all who have none). *Identified*: only one candidate is left. *Below k*: fewer than k are left. Both in percent
-after 2, 5 and 20 days, averages over the runs; without a ledger of all who were listed so far, under a ledger of all
-whom the day's playbook hides. *Lost*: in percent of all who were listed so far, those who are not hidden any more and
-of whom linked trips leave fewer than k. *Hidden*: how many of the day's candidates, on average over the days. MAC: the
-mean over the days.
+An observer who links the trips of one secret intersects the classes of all days; a day without a trip says nothing
+(benchmarks/linked_weeks.py has both assumptions). *Identified*: only one candidate is left. *Below k*: fewer than k are
+left. Both in percent after 2, 5 and 20 days, averages over the runs; without a ledger of all who were hidden so far,
+under a ledger of all whom the day's playbook hides. *Lost*: in percent of all who were hidden so far, those who are
+listed on the last day and get no route any more. *Hidden*: how many of the day's candidates, on average over the days.
+MAC: the mean over the days.
 
 Each run draws a trip and 16 candidates on the map. The days:
 
@@ -69,20 +69,22 @@ class Watcher:
 
     left: dict[Any, frozenset[Any]] = field(default_factory=dict)
     hidden: set[Any] = field(default_factory=set)  #: by the last playbook that lists them
+    refused: set[Any] = field(default_factory=set)  #: by the last playbook
 
     def watch(self, book: vr.Playbook) -> None:
         ends = {end for trip in book.trips for end in (trip.start, trip.goal)}
         classes = [frozenset(group.members) for group in book.hidden_classes]
         refused = frozenset(book.candidates) - ends - frozenset().union(*classes)
-        for members in [*classes, refused]:
+        for members in classes:
             for each in members:
                 self.left[each] = self.left.get(each, members) & members
+        self.refused = set(refused)
         self.hidden = (self.hidden - refused).union(*classes)
 
-    def share(self, fewest: int, people: Sequence[Any] | None = None, *, of: int | None = None) -> float:
+    def share(self, fewest: int, people: Sequence[Any] | None = None) -> float:
         """Of whom fewer than this are left, in percent."""
         some = list(self.left) if people is None else people
-        return 100 * sum(len(self.left[each]) < fewest for each in some) / max(1, of or len(some))
+        return 100 * sum(len(self.left[each]) < fewest for each in some) / max(1, len(some))
 
 
 def draw_day(domain: vr.Domain, rng: random.Random) -> vr.Problem:
@@ -218,8 +220,7 @@ class Figures:
                 found.append((watcher.share(2, people), watcher.share(k, people)))
         self.identified.append([share for share, _ in found])
         self.below.append([share for _, share in found])
-        gone = [each for each in watcher.left if each not in watcher.hidden]
-        self.lost.append(watcher.share(k, gone, of=len(watcher.left)))
+        self.lost.append(100 * len(watcher.refused & watcher.left.keys()) / max(1, len(watcher.left)))
 
     @property
     def is_safe(self) -> bool:

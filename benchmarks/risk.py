@@ -3,6 +3,7 @@
     python benchmarks/risk.py --linked
     python benchmarks/risk.py --tables --shared ../shared
     python benchmarks/risk.py --speed --shared ../shared
+    python benchmarks/risk.py --areas OTHER/.venv/bin/python --shared ../shared
 
 ``--tables``: what hiding costs on the paper's instances, by partitions and by randomised playbooks, by counting and
 under a Zipf prior, beside the figures of an exact program that shares no code with veilroute. Exits with 1 when a
@@ -11,6 +12,11 @@ printed digit differs.
 ``--speed``: randomised playbooks against the optimal partition for the same k, in turns and in seconds of the processor
 (others may use the machine); and how far partitions under a Zipf prior are proved. Exits with 1 if a limit is not kept.
 
+``--areas``: plans under a risk by this version, which bounds areas (sets of places that are pairwise closer than ell),
+beside those of another version, which is run by its own interpreter: commit 1c8f6de bounded balls around members. What
+they hide, the expected MAC, how many are proved, and the time of the processor. Exits with 1 if a plan of this version
+hides less, or as much at a higher cost.
+
 ``--linked``: what an observer learns who watches for twenty days. Two threat models. In the first, all trips serve one
 secret: the observer adds up what each day tells about it. In the second, each day has a secret of its own, drawn by the
 prior, and the observer wants to know today's; earlier days help only where draws repeat. The observer knows the map,
@@ -18,14 +24,16 @@ the prior, the playbook and how occasions are chosen, and not the key. What it b
 rule. Secrets, and classes by their shares, are drawn with a fixed seed and not by ``route_for``, whose draws differ
 with every byte of a playbook.
 
-The table of docs/risk.rst is what ``python benchmarks/risk.py --linked`` prints.
+The tables of docs/risk.rst are what ``--linked`` and ``--areas`` print.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -200,6 +208,11 @@ def _linked_table(channels: dict[str, Channel], is_one_secret: bool, num_runs: i
         for words, is_fresh in ways.items():
             figures = simulate(channel, is_one_secret=is_one_secret, is_fresh=is_fresh, num_runs=num_runs)
             rows.append([name + words, *map(str, figures)])
+    return simple_table(rows)
+
+
+def simple_table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table of reStructuredText, the first row its head."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rule = "  ".join("=" * width for width in widths)
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -355,17 +368,111 @@ def check_partitions(shared: Path) -> Iterator[bool]:
         yield keeps
 
 
+AREA_LIMIT_S = 60.0
+AREA_TURNS = 5
+AREA_ROUNDS = 3
+
+
+def area_families(shared: Path) -> Iterator[tuple[str, list[vr.Problem], dict[str, Any]]]:
+    """Problems with places that are close to each other, under a name, and the privacy wanted."""
+    rooms = []
+    for seed in range(10):
+        domain = vr.generate_rooms(36, 64, seed=seed)
+        start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+        places = vr.draw_candidates(domain, start, goal, NUM_CANDIDATES, seed=seed)
+        rooms.append(vr.Problem(domain, [vr.Trip(start, goal)], places))
+    for risk, ell in ((0.5, 8), (0.5, 16), (1 / 3, 16)):
+        for mechanism in ("partition", "randomised"):
+            wanted = {"risk": risk, "ell": ell, "mechanism": mechanism}
+            yield f"10 buildings, 12 places, risk {risk:.2g}, ell {ell}, {mechanism}", rooms, wanted
+    for num, ell in ((8, 10), (16, 10)):
+        problems = paper_problems(shared, num, has_prior=True)[:10]
+        yield f"10 of the paper's, {num} places, Zipf, risk 0.5, ell {ell}", problems, {"risk": 0.5, "ell": ell}
+    for num, ell in ((50, 1), (30, 10), (30, 20)):
+        large = [large_problem(shared, num, has_prior=True)]
+        yield f"lak510d, {num} places, Zipf, risk 0.5, ell {ell}", large, {"risk": 0.5, "ell": ell}
+    cities = []
+    for seed in range(3):
+        city = vr.generate_streets(20, 20, seed=seed)
+        cities.append(vr.Problem(city, [vr.Trip(0, 0)], vr.draw_candidates(city, 0, 0, 20, seed=seed)))
+    for mechanism in ("partition", "randomised"):
+        wanted = {"risk": 0.5, "ell": 500, "mechanism": mechanism}
+        yield f"3 cities, 20 places, risk 0.5, ell 500 m, {mechanism}", cities, wanted
+
+
+def plan_areas(shared: Path) -> list[dict[str, Any]]:
+    """Every plan of :func:`area_families`: what it hides and costs, and the seconds of the processor, the least of
+    some turns if these take less than a second."""
+    rows = []
+    for name, problems, wanted in area_families(shared):
+        vr.solve(problems[0], vr.Privacy(**wanted), time_limit_s=AREA_LIMIT_S)  # loads and compiles
+        for problem in problems:
+            runs: list[tuple[Any, float]] = []
+            while len(runs) < AREA_TURNS and sum(seconds for _, seconds in runs) < 1:
+                runs.append(solve_timed(problem, vr.Privacy(**wanted), AREA_LIMIT_S))
+            book, seconds = runs[0][0], min(each for _, each in runs)
+            claims = book.claims
+            figures = {"hidden": claims.hidden_mass, "mac": claims.expected_mac, "status": book.status}
+            rows.append({"family": name, "seconds": seconds, **figures})
+    return rows
+
+
+def compare_areas(shared: Path, python: str) -> bool:
+    """Print the table; whether no plan of this version is worse."""
+    runs: dict[str, list[list[dict[str, Any]]]] = {python: [], sys.executable: []}
+    for _ in range(AREA_ROUNDS):
+        for interpreter, done in runs.items():
+            command = [interpreter, __file__, "--shared", str(shared), "--write-areas"]
+            done.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
+    other, own = (
+        [min(turns, key=lambda turn: turn["seconds"]) for turns in zip(*done, strict=True)] for done in runs.values()
+    )
+    rows = [["plans", "hidden", "expected MAC", "proved", "time"]]
+    num_worse = 0
+    families: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+    for old, new in zip(other, own, strict=True):
+        families.setdefault(new["family"], []).append((old, new))
+        ranks = [(round(each["hidden"], 9), -round(each["mac"] or 0.0, 9)) for each in (old, new)]
+        num_worse += ranks[1] < ranks[0]
+    for name, pairs in families.items():
+        hidden, macs, proved, seconds = (
+            [[each[key] for each in side] for side in zip(*pairs, strict=True)]
+            for key in ("hidden", "mac", "status", "seconds")
+        )
+        rows.append(
+            [
+                name,
+                " -> ".join(f"{statistics.fmean(side):.1%}" for side in hidden),
+                " -> ".join(f"{statistics.fmean(mac or 0.0 for mac in side):.4f}" for side in macs),
+                " -> ".join(str(sum(status != "feasible" for status in side)) for side in proved),
+                f"x {sum(seconds[1]) / sum(seconds[0]):.2f} ({sum(seconds[0]):.2f} s)",
+            ]
+        )
+    print("\n".join(simple_table(rows)))
+    pairs = [pair for family in families.values() for pair in family]
+    total = [sum(pair[side]["seconds"] for pair in pairs) for side in range(2)]
+    print(
+        f"plans of this version that are worse: {num_worse}; time of the processor in all: x {total[1] / total[0]:.2f}"
+    )
+    return num_worse == 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--linked", action="store_true", help="twenty days of linked and of independent trips")
     parser.add_argument("--tables", action="store_true", help="what hiding costs on the paper's instances")
     parser.add_argument("--speed", action="store_true", help="how long plans take, and how far they are proved")
+    parser.add_argument("--areas", metavar="PYTHON", help="plans beside those of the version that this interpreter has")
     parser.add_argument("--shared", type=Path, help="folder with instances/paper.jsonl and maps/")
+    parser.add_argument("--write-areas", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if not (options.linked or options.tables or options.speed):
-        parser.error("name a table: --linked, --tables or --speed")
-    if (options.tables or options.speed) and options.shared is None:
-        parser.error("--tables and --speed need --shared")
+    if options.write_areas:
+        print(json.dumps(plan_areas(options.shared)))
+        return 0
+    if not (options.linked or options.tables or options.speed or options.areas):
+        parser.error("name a table: --linked, --tables, --speed or --areas")
+    if (options.tables or options.speed or options.areas) and options.shared is None:
+        parser.error("--tables, --speed and --areas need --shared")
     is_good = True
     if options.linked:
         headings = ("One secret on all days", "Each day a secret of its own")
@@ -373,6 +480,8 @@ def main() -> int:
             print("\n".join([heading, "", *lines, ""]))
     if options.tables:
         is_good &= check_tables(options.shared)
+    if options.areas:
+        is_good &= compare_areas(options.shared, options.areas)
     if options.speed:
         is_good &= all([*compare_mechanisms(options.shared), *check_partitions(options.shared)])
     return 0 if is_good else 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -12,6 +12,8 @@ from scipy.sparse import csr_matrix
 
 import veilroute as vr
 from veilroute.arrays import Floats
+from veilroute.auditing.replay import replay_playbook
+from veilroute.auditing.risk import measure_risk
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import CoveringTask, far_matrix, prepare_task
@@ -226,18 +228,19 @@ def make_playbook(
         ]
         by_trip.append(float(sum(extra)) / len(grouped) if grouped else None)
     mac = float(np.dot(by_trip, task.weights)) if grouped else None  # type: ignore[arg-type]
+    num_needed = len({i for group in world.classes for i in group})
     claims = vr.Claims(
         num_candidates=len(problem.counted),
         num_coverable=world.num,
         num_anonymized=len(grouped),
-        num_anonymizable=len({i for group in world.classes for i in group}),
+        num_anonymizable=num_needed,
         apr=len(grouped) / world.num,
         mac=mac,
         mac_by_trip=tuple(by_trip),
         mac_lower_bound=mac if status == "optimal" else lower,
-        delta=None,
+        delta=len(grouped) / num_needed if num_needed else None,
     )
-    return vr.Playbook(
+    playbook = vr.Playbook(
         domain=problem.domain,
         domain_sha256=problem.domain.sha256,
         trips=tuple(problem.trips),
@@ -252,3 +255,15 @@ def make_playbook(
         claims=claims,
         certificate=certificate,
     )
+    return with_figures(playbook)
+
+
+def with_figures(playbook: vr.Playbook) -> vr.Playbook:
+    """With the figures that certificates are not about, as the auditor works them out."""
+    replayed = replay_playbook(playbook, None)
+    real, risk = replayed.real_costs, measure_risk(replayed)
+    claims = replace(
+        playbook.claims, total_extra=real.total_extra, worst_extra=real.worst_extra, expected_mac=real.expected_mac,
+        hidden_mass=replayed.mass(replayed.claimed), worst_posterior=risk.worst, bayes_success=risk.bayes_success,
+    )  # fmt: skip
+    return replace(playbook, claims=claims)

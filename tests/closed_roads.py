@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations, pairwise
 from random import Random
 from typing import Any, NamedTuple
@@ -11,8 +12,16 @@ from typing import Any, NamedTuple
 import veilroute as vr
 from reference import Adjacency, adjacency, covering_cost, distances
 from reference import qualifies as keeps
+from veilroute.auditing.detours import audit_replan
 from veilroute.auditing.survey import find_watchers
+from veilroute.auditing.verdicts import ClaimVerdict
 from veilroute.auditing.walking import WalkingMap
+from veilroute.replanning import replan_alone
+
+
+def audited(book: vr.Playbook, entry: vr.Replan) -> tuple[ClaimVerdict, ...]:
+    """The audit of a replan, in which the other classes of the playbook are asked for theirs."""
+    return audit_replan(book, entry, replanner=partial(replan_alone, book))
 
 
 class Best(NamedTuple):

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 import veilroute as vr
+from plain_cliques import heaviest_area
 from veilroute.auditing.apartness import Spread, members_of
 from veilroute.auditing.optimality import price_prefixes
 from veilroute.auditing.pricing import price_walks
@@ -69,8 +70,8 @@ class Listed:
         if self.is_all_pairs and not self.is_apart(group):
             return False
         total = math.fsum(self.prior[i] for i in group)
-        near = [math.fsum(self.prior[j] for j in group if i == j or self.close[i][j]) for i in group]
-        return total > 0 and max(near) <= self.beta * total * (1 + 1e-9)
+        heaviest = heaviest_area(group, lambda one, other: self.close[one][other], self.prior.__getitem__)
+        return total > 0 and heaviest <= self.beta * total * (1 + 1e-9)
 
 
 def best_partition(problem: vr.Problem, privacy: vr.Privacy) -> Best:

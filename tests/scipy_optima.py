@@ -21,6 +21,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import coo_array
 
 import veilroute as vr
+from plain_cliques import heaviest_area
 from reference import World
 from strategies import build_domain
 
@@ -134,12 +135,12 @@ class Oracle:
         return not any(self.is_near(one, other) for one, other in combinations(group, 2))
 
     def is_class(self, group: Sequence[int]) -> bool:
-        """Whether nobody, with those near it, holds more than beta of the group."""
+        """Whether no area holds more than beta of the group."""
         if self.privacy.spread == "all-pairs" and not self.is_apart(group):
             return False
         total = sum(self.prior[i] for i in group)
-        near = (sum(self.prior[j] for j in group if self.is_near(i, j)) for i in group)
-        return bool(total > 0 and max(near) <= self.beta * total * (1 + 1e-9))
+        heaviest = heaviest_area(group, self.is_near, self.prior.__getitem__)
+        return bool(total > 0 and heaviest <= self.beta * total * (1 + 1e-9))
 
     def ways(self, group: Sequence[int]) -> Numbers:
         """What each member pays beyond its base cost, of which, on average over the trips: a row for each way to go."""

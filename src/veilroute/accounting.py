@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from veilroute.domain.graph import Label
-from veilroute.entries import Entry
+from veilroute.entries import Entry, Identity
 from veilroute.errors import InvalidInputError
 from veilroute.linking import Linking, Sighting, remaining
 from veilroute.problem import checked_prior
@@ -51,7 +51,12 @@ class Account:
 
 
 def account_draws(
-    entries: Sequence[Entry], prior: Mapping[Label, float] | None = None, since: str | None = None
+    entries: Sequence[Entry],
+    prior: Mapping[Label, float] | None = None,
+    since: str | None = None,
+    *,
+    trips: str = "occasional",
+    identities: Sequence[Identity] = (),
 ) -> tuple[Account, ...]:
     """An account of each randomised playbook among the entries, in the order in which they were entered.
 
@@ -63,8 +68,10 @@ def account_draws(
         How probable the places are, by label, in place of what the playbooks say.
     since
         A day.
+    trips, identities
+        What the ledger assumes of days without a trip, and what it says of who is who.
     """
-    linking = Linking(entries)
+    linking = Linking(entries, trips, identities)
     accounts = []
     linked = [number for number, entry in enumerate(entries) if since is None or entry.date >= since]
     drawn = [number for number in linked if entries[number].shares and entries[number].kind == "playbook"]
@@ -72,7 +79,7 @@ def account_draws(
         numbers = [number for number in drawn if entries[number].playbook == name]
         own = [entries[number] for number in numbers]
         weights = _weights(own[0], prior)
-        another = Linking([*entries, replace(own[-1], occasion=None)])
+        another = Linking([*entries, replace(own[-1], occasion=None)], trips, identities)
         beta = own[0].privacy.beta
         assert beta is not None  # Privacy has one for all that is drawn
         accounts.append(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from veilroute.checks import check_count, check_finite, check_list, check_name
+from veilroute.checks import check_count, check_finite, check_list, check_name, check_whole
 from veilroute.domain.graph import Label, plain_label
 from veilroute.errors import InvalidInputError
 
@@ -80,6 +80,25 @@ class Closure:
 
 
 @dataclass(frozen=True)
+class Sighting:
+    """What an observer who sees a way can find out.
+
+    The figures are the worst of two cases: every group does as the rule says, or every group that stands at the same
+    place makes the same choice as this one.
+    """
+
+    looks_like: tuple[int, ...]  #: the classes that go this way by the rule, this one included, by number
+    may_look_like: tuple[int, ...]  #: those that go this way as well if they make the same choice
+    num_possible: int  #: at how many nodes there are members whom the walk covers, at least
+    worst_place: float | None  #: the largest posterior of a node; ``None`` when none of them is probable at all
+    worst_area: float | None  #: the largest posterior of an area, likewise
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a JSON file."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
 class Way:
     """How all members of a class go on from where they stand, and with whom that leaves an observer.
 
@@ -90,8 +109,10 @@ class Way:
     route: tuple[Label, ...]
     cost: float | None  #: of ``route``; ``None`` without one
     left: tuple[Label, ...]  #: the members whom the whole walk covers, from the trip's start on
-    qualifies: bool  #: whether these keep the playbook's promise
+    #: Whether these keep the playbook's promise, by themselves and together with all who look the same.
+    qualifies: bool
     own: Mapping[Label, tuple[tuple[Label, ...], float]] = field(default_factory=dict)
+    seen: Sighting | None = None  #: ``None`` without a route, and in files of earlier versions
 
     def rest_of(self, member: Label) -> tuple[Label, ...]:
         """The nodes from where the vehicle stands to the goal, for one member."""
@@ -101,7 +122,8 @@ class Way:
         """Plain data for a JSON file."""
         routes = [{"member": label, "route": list(nodes), "cost": cost} for label, (nodes, cost) in self.own.items()]
         data: dict[str, Any] = {"route": list(self.route), "cost": self.cost, "left": list(self.left)}
-        return data | {"qualifies": self.qualifies} | ({"member_routes": routes} if routes else {})
+        data |= {"qualifies": self.qualifies} | ({} if self.seen is None else {"seen": self.seen.to_dict()})
+        return data | ({"member_routes": routes} if routes else {})
 
 
 @dataclass(frozen=True)
@@ -157,8 +179,14 @@ class Replan:
         return tuple(member for member in self.members if member not in self.way.left)
 
     @property
+    def has_own_ways(self) -> bool:
+        """Whether members have ways of their own, here or in a replan before; none have where m is infinite."""
+        before = self.after is not None and self.after.has_own_ways
+        return before or bool(self.going_on.own or self.giving_up.own)
+
+    @property
     def qualifies(self) -> bool:
-        """Whether those still hidden keep the playbook's promise."""
+        """Whether those still hidden keep the playbook's promise, by themselves and with all who look the same."""
         return self.way.qualifies
 
     def walk_of(self, member: Label) -> tuple[Label, ...]:
@@ -228,7 +256,25 @@ def _way_from_dict(where: str, data: Any) -> Way:
     cost = None if data["cost"] is None else check_finite(f"{where}.cost", data["cost"])
     if not isinstance(data["qualifies"], bool):
         raise InvalidInputError(f"{where}.qualifies", "true or false", data["qualifies"])
-    return Way(_labels(where, data["route"]), cost, _labels(where, data["left"]), data["qualifies"], own)
+    seen = _sighting_from_dict(f"{where}.seen", data["seen"]) if "seen" in data else None
+    return Way(_labels(where, data["route"]), cost, _labels(where, data["left"]), data["qualifies"], own, seen)
+
+
+def _sighting_from_dict(where: str, data: Any) -> Sighting:
+    def numbers(name: str) -> tuple[int, ...]:
+        listed = check_list(f"{where}.{name}", data[name])
+        return tuple(check_whole(f"{where}.{name}", each, "a class number", least=1) for each in listed)
+
+    def share(name: str) -> float | None:
+        return None if data[name] is None else check_finite(f"{where}.{name}", data[name], least=0)
+
+    return Sighting(
+        numbers("looks_like"),
+        numbers("may_look_like"),
+        check_count(f"{where}.num_possible", data["num_possible"]),
+        share("worst_place"),
+        share("worst_area"),
+    )
 
 
 def _labels(where: str, items: Any) -> tuple[Label, ...]:

@@ -22,10 +22,18 @@ from veilroute.problem import Privacy
 
 #: How far from where it was a place of the same name may be on another map: it may be nearest to another junction.
 FURTHEST_M = 250.0
-#: What is closer than this on another map may be the same place, drawn more exactly.
-CLOSEST_M = 5.0
+#: A new place this close to one that has disappeared is taken for the same, however small ell is.
+SAME_M = 50.0
 
-LEDGER_FORMAT = "veilroute-ledger/1"
+LEDGER_FORMAT = "veilroute-ledger/2"
+#: Files that are read and written to: a new ledger's format comes first.
+LEDGER_FORMATS = (LEDGER_FORMAT, "veilroute-ledger/1")
+
+TRIPS = ("occasional", "expected")
+"""What a ledger may assume of a day without a trip: ``"occasional"``, that it says nothing; ``"expected"``, that it
+shows, because every place that is served has a trip every day. Ledgers of the first format are read as ``"listed"``."""
+
+IDENTITIES = ("same", "different")  #: the kinds of lines that say who is who
 
 _KINDS = ("playbook", "replan", "day")
 _SPOT_SIZES = {"cell": 4, "earth": 2, "plane": 2}  # how many numbers say where a place of each kind is
@@ -131,6 +139,30 @@ class Entry:
         return data | {name: value for name, value in optional.items() if value is not None}
 
 
+@dataclass(frozen=True)
+class Identity:
+    """What the user said of two places, for the whole ledger: that they are the same, or that they are different."""
+
+    kind: str  #: ``"same"`` or ``"different"``
+    places: tuple[str, str]  #: what people call the two, or their labels (:attr:`Place.text`)
+    date: str  #: the day on which it was said; nothing depends on it
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for the ledger."""
+        return {"kind": self.kind, "places": list(self.places), "date": self.date}
+
+
+def identity_from_dict(data: Mapping[str, Any]) -> Identity:
+    """Read what :meth:`Identity.to_dict` wrote, or raise naming what is wrong."""
+    places = check_list("places", data["places"])
+    if not all(isinstance(text, str) and text for text in places) or len(set(places)) != 2 or len(places) != 2:
+        raise InvalidInputError("places", "the names of two places", data["places"])
+    if set(data) != {"kind", "places", "date"}:
+        raise InvalidInputError("identity", "kind, places and date", sorted(data))
+    check_name("kind", data["kind"], IDENTITIES)
+    return Identity(data["kind"], (places[0], places[1]), check_date(data["date"]))
+
+
 def entry_from_dict(data: Mapping[str, Any]) -> Entry:
     """Read what :meth:`Entry.to_dict` wrote, or raise naming what is wrong."""
     places = []
@@ -196,18 +228,45 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
     )
 
 
-def read_entries(journal: Journal) -> tuple[Entry, ...]:
-    """What the lines of a ledger say, or raise naming the line that is none of a ledger."""
-    entries: list[Entry] = []
+def read_trips(journal: Journal) -> str:
+    """What a ledger assumes of a day without a trip: one of :data:`TRIPS`, or ``"listed"`` for the first format."""
+    first = journal.first
+    if first == {"format": LEDGER_FORMATS[1]}:
+        return "listed"
+    if set(first) != {"format", "trips"} or first["trips"] not in TRIPS:
+        expected = "the first line has to say what a missing trip means: trips is occasional or expected"
+        raise FileFormatError(journal.path, expected, 1)
+    return str(first["trips"])
+
+
+def read_lines(journal: Journal) -> tuple[Entry | Identity, ...]:
+    """What each line of a ledger after the first says, or raise naming the line that does not belong there."""
+    lines: list[Entry | Identity] = []
+    last = ""
     for number, data in enumerate(journal.entries):
         try:
-            entries.append(entry_from_dict(data))
-            if number and entries[-1].date < entries[-2].date:
-                raise InvalidInputError("date", f"a day from {entries[-2].date} on", entries[-1].date)
+            if data.get("kind") in IDENTITIES:
+                lines.append(identity_from_dict(data))
+                continue
+            entry = entry_from_dict(data)
+            if entry.date < last:
+                raise InvalidInputError("date", f"a day from {last} on", entry.date)
+            last = entry.date
+            lines.append(entry)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"field {error}" if isinstance(error, KeyError) else str(error)
             raise FileFormatError(journal.path, f"not an entry of a ledger ({what})", number + 2) from None
-    return tuple(entries)
+    return tuple(lines)
+
+
+def read_entries(journal: Journal) -> tuple[Entry, ...]:
+    """The playbooks, replans and days of a ledger, without what the user said of identities."""
+    return tuple(line for line in read_lines(journal) if isinstance(line, Entry))
+
+
+def read_identities(journal: Journal) -> tuple[Identity, ...]:
+    """What the user said of identities, in the order of the lines; of the same two places the last word counts."""
+    return tuple(line for line in read_lines(journal) if isinstance(line, Identity))
 
 
 def entry_of(playbook: Playbook, near: Iterable[tuple[Label, Label]], day: str, occasion: str | None = None) -> Entry:

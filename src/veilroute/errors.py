@@ -252,14 +252,15 @@ class FallsShortError(VeilrouteError):
 class UnsafeLedgerError(VeilrouteError):
     """Linked trips would break, or have broken, what a ledger's playbooks promise."""
 
-    def __init__(self, day: str, names: Sequence[str], *, in_use: bool = False) -> None:
+    def __init__(self, day: str, names: Sequence[str], *, gone: Sequence[str] = (), in_use: bool = False) -> None:
         shown = listing(names, 5)
         self.names = tuple(names)
+        missing = f" ({listing(gone, 5)}: no route, and the missing trip shows; keep it in the plan)" if gone else ""
         super().__init__(
             f"whoever links trips of this playbook ({day}) with others in the ledger is left with too few for {shown}; "
             "see who and why: veilroute ledger check LEDGER"
             if in_use
-            else f"with this playbook linked trips leave too few for {shown}; plan under the ledger "
+            else f"with this playbook linked trips leave too few for {shown}{missing}; plan under the ledger "
             "(veilroute plan --ledger LEDGER), or enter it anyway if it is in use already (--anyway)"
         )
 

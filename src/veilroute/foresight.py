@@ -12,7 +12,7 @@ from veilroute.closures import Closure
 from veilroute.domain.graph import Label, label_text, plain_label
 from veilroute.domain.turns import without_missing
 from veilroute.errors import InvalidInputError, UnsafeLedgerError
-from veilroute.ledger import Ledger
+from veilroute.ledger import Ledger, Standing
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy
 from veilroute.shortfalls import Shortfall
@@ -24,8 +24,11 @@ class WhatIf:
     """A playbook in use, and the plan that would follow it after a change."""
 
     today: Playbook
-    plan: Playbook  #: the cheapest that keeps the ledger safe; it may be entered as it is
+    plan: Playbook  #: the cheapest that keeps safe everybody whom it hides
     shortfalls: tuple[Shortfall, ...]  #: whom it does not hide because of their history, since when and why
+    #: To whom earlier promises would be broken, among them places that leave; without them it may be entered.
+    broken: tuple[Standing, ...] = ()
+    trips: str = "occasional"  #: what the ledger assumes of a day without a trip
 
     @property
     def lost(self) -> tuple[Label, ...]:
@@ -36,8 +39,10 @@ class WhatIf:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
-            "keeps_all": not self.lost,
+            "keeps_all": not self.lost and not self.broken,
             "lost": list(self.lost),
+            "trips": self.trips,
+            "broken": [each.to_dict() for each in self.broken],
             "shortfalls": [each.to_dict() for each in self.shortfalls],
             "today": _figures(self.today),
             "plan": _figures(self.plan),
@@ -103,7 +108,7 @@ def what_if(
     wanted = playbook.privacy if privacy is None else privacy
     changed = replace(changed, past=ledger.past(changed, wanted, since=since))
     plan = solve(changed, wanted, **options)
-    return WhatIf(playbook, plan, ledger.explain(plan))
+    return WhatIf(playbook, plan, ledger.explain(plan), ledger.broken_by(plan), ledger.trips)
 
 
 def _close(playbook: Playbook, closure: Closure) -> Any:

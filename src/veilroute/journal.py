@@ -2,12 +2,12 @@
 
 ::
 
-    {"entry":{"format":"veilroute-ledger/1"},"previous":"","sha256":"4bd1..."}
+    {"entry":{"format":"veilroute-ledger/2","trips":"occasional"},"previous":"","sha256":"4bd1..."}
     {"entry":{...},"previous":"4bd1...","sha256":"90ac..."}
 
 A line is canonical JSON. Its ``sha256`` is that of the canonical JSON, with its newline, of ``entry`` and ``previous``
-alone, and ``previous`` is the ``sha256`` of the line before. The first line says what kind of journal it is. What else
-the entries hold is not the journal's business.
+alone, and ``previous`` is the ``sha256`` of the line before. The first line says what kind of journal it is, and may
+say more. What else the entries hold is not the journal's business.
 
 A line is *closed* by its newline. A writer that is killed leaves at most one line that is not, at the end: *torn*.
 Readers pass over it, and the next writer cuts it off. Where nothing but the newline is missing, the line counts, and
@@ -54,7 +54,8 @@ class Journal:
     """What a journal held when it was read."""
 
     path: Path
-    entries: tuple[Entry, ...]  #: without that of the first line, which says what kind of journal it is
+    first: Entry  #: what the first line says: the format, and what else was said when the journal was made
+    entries: tuple[Entry, ...]  #: those of the lines after the first
     hashes: tuple[str, ...]  #: of all lines, so that ``hashes[n]`` was the head when there were n entries
     torn: bool = False  #: whether an unfinished line at the end was passed over
 
@@ -68,13 +69,14 @@ class Journal:
         return head in self.hashes
 
 
-def new_journal(path: str | Path, format: str) -> Journal:
+def new_journal(path: str | Path, format: str, **more: str) -> Journal:
     """Make a journal without entries; a file that is there is never overwritten.
 
-    The file comes into being with its first line complete and on the disk.
+    The file comes into being with its first line complete and on the disk. ``more`` is written into that line.
     """
     path = Path(path)
-    line, sha256 = _make_line({"format": format}, "")
+    first = {"format": format, **more}
+    line, sha256 = _make_line(first, "")
     try:
         beside = path.with_name(f".veilroute-{secrets.token_hex(8)}")
         try:
@@ -94,11 +96,11 @@ def new_journal(path: str | Path, format: str) -> Journal:
     except ValueError:
         raise FileFormatError("file name", "not a path of a file") from None
     _sync_directory(path.parent)
-    return Journal(path, (), (sha256,))
+    return Journal(path, first, (), (sha256,))
 
 
-def read_journal(path: str | Path, format: str) -> Journal:
-    """Read a journal of this format; waits for no writer unless it finds damage."""
+def read_journal(path: str | Path, format: str | tuple[str, ...]) -> Journal:
+    """Read a journal of this format, or of one of several; waits for no writer unless it finds damage."""
     path = Path(path)
     with open_regular(path) as file:
         try:
@@ -109,7 +111,7 @@ def read_journal(path: str | Path, format: str) -> Journal:
             return _parse(_read(file, path), path, format)
 
 
-def append(path: str | Path, format: str, entry: Entry | Callable[[Journal], Entry]) -> Journal:
+def append(path: str | Path, format: str | tuple[str, ...], entry: Entry | Callable[[Journal], Entry]) -> Journal:
     """Add an entry at the end. When this returns, it is on the disk; after an error of ours, it is not in the journal.
 
     Parameters
@@ -117,7 +119,7 @@ def append(path: str | Path, format: str, entry: Entry | Callable[[Journal], Ent
     path
         The journal.
     format
-        What kind of journal it must be.
+        What kind of journal it must be, or which kinds it may be.
     entry
         Plain JSON data: no tuples, no keys but texts, no number that is not finite. Or a function that gets the journal
         as it is, decides, and returns the entry or raises. Nobody else writes meanwhile, so it should not take long,
@@ -168,7 +170,8 @@ def _make_line(entry: Entry, previous: str) -> tuple[bytes, str]:
     raise InvalidInputError("entry", "an object of plain JSON data: text, finite numbers, true, false, null, lists")
 
 
-def _parse(raw: bytes, path: Path, format: str) -> Journal:
+def _parse(raw: bytes, path: Path, format: str | tuple[str, ...]) -> Journal:
+    formats = (format,) if isinstance(format, str) else format
     entries: list[Entry] = []
     hashes: list[str] = []
     torn = False
@@ -183,14 +186,14 @@ def _parse(raw: bytes, path: Path, format: str) -> Journal:
                 break
             problem = error.problem.partition(";")[0]  # without the advice, which is for files that may be mended
             raise FileFormatError(path, f"{problem}; {_RESTORE}", number) from None
-        if number == 1 and entry != {"format": format}:
+        if number == 1 and entry.get("format") not in formats:
             found = shorten(entry.get("format"))
-            raise FileFormatError(path, f"expected the format {format!r}, got {found}; is it the right file?", 1)
+            raise FileFormatError(path, f"expected the format {formats[0]!r}, got {found}; is it the right file?", 1)
         entries.append(entry)
         hashes.append(sha256)
     if not hashes:
-        raise FileFormatError(path, f"the file is empty; it never was a journal of the format {format!r}")
-    return Journal(path, tuple(entries[1:]), tuple(hashes), torn)
+        raise FileFormatError(path, f"the file is empty; it never was a journal of the format {formats[0]!r}")
+    return Journal(path, entries[0], tuple(entries[1:]), tuple(hashes), torn)
 
 
 def _parse_line(line: bytes, previous: str) -> tuple[Entry, str]:

@@ -1,17 +1,20 @@
-"""Files in, up to a stated size, and JSON in and out, in one canonical form: sorted keys, no spaces, one newline.
+"""Files in, up to a stated size, files out, whole or not at all, and JSON in one canonical form.
 
-Every file that is read into memory comes through :func:`read_bytes`, and all JSON through :func:`parse_json`. Both
-refuse before they spend memory on what cannot be meant: an endless file would fill it, and a few bytes of JSON become
-a hundred bytes of objects.
+Canonical JSON has sorted keys, no spaces and one newline. Every file that is read into memory comes through
+:func:`read_bytes`, and all JSON through :func:`parse_json`. Both refuse before they spend memory on what cannot be
+meant: an endless file would fill it, and a few bytes of JSON become a hundred bytes of objects. Every file that is
+written goes through :func:`write_file`, but for journals, which grow by lines.
 """
 
+import errno
 import gc
 import json
 import os
 import re
+import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,6 +30,11 @@ MAX_DEPTH = 100  #: no JSON is parsed that is nested deeper; ours needs seven le
 _CHUNK = 2**20
 _MARKS = b'"[]{}:'
 _OTHERS = bytes(set(range(256)) - set(_MARKS))
+_WRITE_ADVICE = {
+    errno.ENOSPC: "make room on the disk",
+    errno.EDQUOT: "make room on the disk",
+    errno.ENOENT: "check the path, and make its folder first",
+}
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 
 
@@ -140,6 +148,81 @@ def read_text(path: str | Path) -> str:
         return raw.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise FileFormatError(path, "not text in UTF-8; check that it is the right file, or save it as UTF-8") from None
+
+
+def write_file(path: str | Path, content: bytes | str, *, is_new: bool = False, mode: int = 0o666) -> None:
+    """Write a whole file or none; text as UTF-8 with the line ends that it has.
+
+    The content is written to a file beside the target, which then takes the target's name in one step. So what was
+    there before stays until the new file is complete and on the disk, and a full disk or a killed process leaves
+    nothing half-written. The file beside has no name until it is complete, where the system can do that (Linux);
+    elsewhere a killed process may leave a file ``.veilroute-...``. Devices and pipes are written to as they are.
+
+    With ``is_new`` a file that is there is never overwritten: a :class:`FileExistsError` instead. ``mode`` is for new
+    files; others keep theirs.
+    """
+    raw = content.encode() if isinstance(content, str) else content
+    try:
+        target = Path(path) if is_new else Path(path).resolve()  # where a link leads, so that the link stays one
+        old = target.stat().st_mode if target.exists() else None
+        # An open file of a process, such as /dev/stdout, is written to as well: others may hold it open.
+        is_open = Path(path).absolute().parts[1:2] in (("dev",), ("proc",))
+        if not is_new and (is_open or (old is not None and not stat.S_ISREG(old))):
+            Path(path).write_bytes(raw)
+            return
+        if not is_new and old is not None and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        _write_beside(target, raw, mode, None if is_new else old, is_new=is_new)
+    except FileExistsError:
+        if is_new:
+            raise
+        raise FileFormatError(path, "cannot be written: its folder is a file; check the path") from None
+    except OSError as error:
+        advice = _WRITE_ADVICE.get(error.errno or 0, "check the path and its permissions")
+        left = "; what was there before is unchanged" if _is_regular(path) else ""
+        raise FileFormatError(path, f"cannot be written ({error.strerror}): {advice}{left}") from None
+    except ValueError:
+        raise FileFormatError("file name", "not a path; it holds a null byte or half a character") from None
+
+
+def _write_beside(target: Path, raw: bytes, mode: int, old: int | None, *, is_new: bool) -> None:
+    """Write a file that gets the target's name once it is on the disk; it takes over the mode of an old one."""
+    beside = target.with_name(f".veilroute-{secrets.token_hex(8)}")
+    try:
+        nameless = getattr(os, "O_TMPFILE", None)
+        handle = -1
+        if nameless is not None and Path("/proc/self/fd").is_dir():
+            with suppress(OSError):  # not every file system can
+                handle = os.open(target.parent, os.O_WRONLY | nameless, mode)
+        is_named = handle < 0
+        if is_named:
+            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
+            file.flush()
+            if old is not None and hasattr(os, "fchmod"):
+                os.fchmod(handle, stat.S_IMODE(old))
+            os.fsync(handle)
+            if not is_named:
+                # A folder's handle makes Python use the call that follows the link to the open file.
+                folder = os.open(target.parent, os.O_RDONLY)
+                try:
+                    os.link(f"/proc/self/fd/{handle}", beside, src_dir_fd=folder, follow_symlinks=True)
+                finally:
+                    os.close(folder)
+        if is_new:
+            os.link(beside, target)
+        else:
+            beside.replace(target)
+    finally:
+        with suppress(OSError):
+            beside.unlink()
+
+
+def _is_regular(path: str | Path) -> bool:
+    with suppress(OSError, ValueError):
+        return stat.S_ISREG(Path(path).stat().st_mode)
+    return False
 
 
 @contextmanager

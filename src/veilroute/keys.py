@@ -1,29 +1,32 @@
 """Drawing one of several classes: by a private key, or by the operating system's randomness.
 
 A draw is exact. Shares are floating-point numbers, and each of these is an integer over a power of two: over a common
-one they are integers, and a uniform integer below their sum falls to one of them. No share is rounded.
+one they are integers, laid end to end, and a uniform number, as many digits of it as are needed, falls to one of them.
+No share is rounded. The digits do not depend on the shares: where these change a little, most numbers fall to the same
+share as before.
 
-With a key, the uniform integer comes from HMAC-SHA256 over the playbook's hash, the secret and an occasion. So the same
-key, secret and occasion give the same class in any process, and nothing has to be stored. The key is private. It is not
-the seed of a plan, which is public.
+With a key, the digits come from HMAC-SHA256 over what the draw is about (:meth:`~veilroute.Playbook.draw_sha256`), the
+secret and an occasion. So the same key, secret and occasion give the same class in any process, and nothing has to be
+stored. The key is private. It is not the seed of a plan, which is public.
 """
 
-import contextlib
 import hashlib
 import hmac
 import os
 import secrets
 import stat
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate, count
 from pathlib import Path
 
 from veilroute.errors import FileFormatError, InvalidInputError
-from veilroute.jsontext import open_regular
+from veilroute.jsontext import open_regular, write_file
 
 _HEADER = b"veilroute-key/1\n"
-_DRAW = b"veilroute-draw/1"
+_DRAW = b"veilroute-draw/2"
+_DIGIT = 2**255  #: uniform numbers have digits from 0 to below this one
 _NUM_BYTES = 32
 _NUM_DIGITS = 2 * _NUM_BYTES
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -79,8 +82,12 @@ def draw(weights: Sequence[float], below: Below = secrets.randbelow) -> int:
     ratios = [float(weight).as_integer_ratio() for weight in weights]
     scale = max(divisor for _, divisor in ratios)  # a power of two, as all of them
     ends = list(accumulate(number * (scale // divisor) for number, divisor in ratios))
-    number = below(ends[-1])
-    return next(position for position, end in enumerate(ends) if number < end)
+    number, scale = 0, 1
+    while True:  # one digit is enough, but for a chance of 2^-240
+        number, scale = number * _DIGIT + below(_DIGIT), scale * _DIGIT
+        position = bisect_right(ends, number * ends[-1] // scale)
+        if ((number + 1) * ends[-1] - 1) // scale < ends[position]:  # so does all that begins with these digits
+            return position
 
 
 def occasion_bytes(occasion: str) -> bytes:
@@ -93,26 +100,11 @@ def occasion_bytes(occasion: str) -> bytes:
 def new_key(path: str | Path) -> None:
     """Write a new random key to a file that only its owner can read; a file that is there is never overwritten."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        write_file(path, _HEADER + secrets.token_hex(_NUM_BYTES).encode() + b"\n", is_new=True, mode=0o600)
     except FileExistsError:
         raise FileFormatError(
             path, "is there already, and a key that is lost cannot be made again; name a new file"
         ) from None
-    except OSError as error:
-        raise FileFormatError(
-            path, f"cannot be written ({error.strerror}); check the path and its permissions"
-        ) from None
-    except ValueError:
-        raise FileFormatError("file name", "not a path; it holds a null byte or half a character") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(_HEADER + secrets.token_hex(_NUM_BYTES).encode() + b"\n")
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            Path(path).unlink()
-        if isinstance(error, OSError):
-            raise FileFormatError(path, f"cannot be written ({error.strerror}); is the disk full?") from None
-        raise
 
 
 def read_key(path: str | Path) -> Key:

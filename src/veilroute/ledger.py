@@ -14,23 +14,31 @@ from pathlib import Path
 from typing import Any
 
 from veilroute.accounting import Account, account_draws
+from veilroute.checks import check_name
 from veilroute.closures import Replan
 from veilroute.days import Day
 from veilroute.domain.graph import Label
 from veilroute.entries import (
     LEDGER_FORMAT,
+    LEDGER_FORMATS,
+    TRIPS,
     Entry,
+    Identity,
+    Place,
     check_date,
     entry_from_dict,
     entry_of,
+    identity_from_dict,
     pairs_within,
     places_of,
     read_entries,
+    read_identities,
+    read_trips,
 )
-from veilroute.errors import InvalidInputError, UnsafeLedgerError
+from veilroute.errors import InvalidInputError, UnsafeLedgerError, listing
 from veilroute.journal import Journal, append, new_journal, read_journal
 from veilroute.jsontext import dump_canonical, parse_json
-from veilroute.linking import Linking
+from veilroute.linking import Linking, Renamed, Turnover
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Past, Privacy, Problem
 from veilroute.shortfalls import Shortfall, explain_shortfalls
@@ -47,6 +55,7 @@ class Standing:
     is_hidden: bool  #: whether the last playbook that lists it hides it
     broken: str | None = None  #: the day of the first playbook whose promise no longer holds
     since: str | None = None  #: the day of the playbook that broke it
+    is_decided: bool = True  #: false if too much would have to be tried to know; it then counts as broken
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -58,43 +67,55 @@ class Standing:
             "hidden": self.is_hidden,
             "broken": self.broken,
             "since": self.since,
-        }
+        } | ({} if self.is_decided else {"undecided": True})
 
 
 @dataclass(frozen=True)
 class LedgerReport:
-    """Whether a ledger is safe: everybody who is hidden is so also from who links all trips."""
+    """Whether a ledger is safe: an observer who links all trips still knows no more than each playbook promised."""
 
     playbooks: int
     days: int  #: of fleets
+    trips: str  #: what is assumed of a day without a trip (:attr:`Ledger.trips`)
+    renamed: tuple[Renamed, ...]  #: places that are taken for the same under another name
+    identities: tuple[Identity, ...]  #: what the user said of who is who
     candidates: tuple[Standing, ...]
     head: str  #: the hash of the ledger's last line; write it down elsewhere, and nobody can cut lines off unnoticed
 
     @property
     def safe(self) -> bool:
-        """Whether nobody who is hidden falls short."""
+        """Whether every promise is kept, also those to places that are not hidden any more."""
         return not self.short
 
     @property
     def short(self) -> tuple[Standing, ...]:
-        """Those about whom a promise was broken by trips; that somebody gets no route by now breaks none."""
-        return tuple(each for each in self.candidates if each.broken is not None)
+        """Those to whom a promise was broken."""
+        return tuple(each for each in self.candidates if not each.qualifies)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         candidates = [each.to_dict() for each in self.candidates]
-        counts = {"playbooks": self.playbooks, "days": self.days}
-        return {"safe": self.safe, **counts, "head": self.head, "candidates": candidates}
+        counts = {"playbooks": self.playbooks, "days": self.days, "trips": self.trips}
+        who = {
+            "taken_for_the_same": [each.to_dict() for each in self.renamed],
+            "identities": [each.to_dict() for each in self.identities],
+        }
+        return {"safe": self.safe, **counts, "head": self.head, **who, "candidates": candidates}
 
 
-def new_ledger(path: str | Path) -> Ledger:
-    """Make a ledger without playbooks; a file that is there is never overwritten."""
-    return Ledger(new_journal(path, LEDGER_FORMAT))
+def new_ledger(path: str | Path, trips: str = "occasional") -> Ledger:
+    """Make a ledger without playbooks; a file that is there is never overwritten.
+
+    ``trips`` is what the ledger assumes of a day on which a place has no trip. ``"occasional"``: such a day says
+    nothing. ``"expected"``: every place that is served has a trip every day, so a missing trip shows.
+    """
+    check_name("trips", trips, TRIPS)
+    return Ledger(new_journal(path, LEDGER_FORMAT, trips=trips))
 
 
 def read_ledger(path: str | Path) -> Ledger:
     """Read a ledger; damage is an error that names the line."""
-    return Ledger(read_journal(path, LEDGER_FORMAT))
+    return Ledger(read_journal(path, LEDGER_FORMATS))
 
 
 @dataclass(frozen=True)
@@ -109,9 +130,24 @@ class Ledger:
         return read_entries(self.journal)
 
     @property
+    def trips(self) -> str:
+        """What a day without a trip says: ``"occasional"``, ``"expected"``, or ``"listed"`` in an old file."""
+        return read_trips(self.journal)
+
+    @cached_property
+    def identities(self) -> tuple[Identity, ...]:
+        """What the user said of who is who, in the order in which it was said."""
+        return read_identities(self.journal)
+
+    @property
     def head(self) -> str:
         """The hash of the last line."""
         return self.journal.head
+
+    def _link(self, entries: Sequence[Entry] | None = None, more: Iterable[Identity] = ()) -> Linking:
+        """Its entries, or others in their place, as an observer links them."""
+        identities = (*self.identities, *more)
+        return Linking(self.entries if entries is None else entries, self.trips, identities)
 
     def check(self, since: str | None = None) -> LedgerReport:
         """What linked trips leave of everybody, and whether that keeps what was promised.
@@ -119,22 +155,34 @@ class Ledger:
         With ``since``, trips before that day cannot be linked.
         """
         since = None if since is None else check_date(since, "since")
-        linking = Linking(self.entries)
-        kept = [entry for entry in self.entries if since is None or entry.date >= since]
-        people = [number for number in range(len(linking.roster.places)) if linking.sightings(number, since)]
+        linking = self._link()
+        kept = [at for at, entry in enumerate(self.entries) if since is None or entry.date >= since]
+        people = sorted({person for at in kept for person in linking.ids[at]})
         return LedgerReport(
-            sum(entry.kind == "playbook" for entry in kept),
-            sum(entry.kind == "day" for entry in kept),
+            sum(self.entries[at].kind == "playbook" for at in kept),
+            sum(self.entries[at].kind == "day" for at in kept),
+            self.trips,
+            tuple(each for turnover in linking.roster.turnovers for each in turnover.renamed),
+            self.identities,
             tuple(_standing(linking, number, since) for number in people),
             self.head,
         )
+
+    def turnover(self, playbook: Playbook | None = None) -> Turnover:
+        """How the places of a playbook differ from those of the ledger; of the last entry if none is named."""
+        if playbook is None:
+            return self._link().roster.turnovers[-1]
+        linking = self._link()
+        linking.join(*_listed(playbook.problem), playbook.privacy)
+        return linking.roster.turnovers[-1]
 
     def account(self, prior: Mapping[Label, float] | None = None, *, since: str | None = None) -> tuple[Account, ...]:
         """What linked draws tell about those whom each randomised playbook hides, and what one more would cost.
 
         ``prior`` says how probable places are, by label, in place of what the playbooks say.
         """
-        return account_draws(self.entries, prior, None if since is None else check_date(since, "since"))
+        since = None if since is None else check_date(since, "since")
+        return account_draws(self.entries, prior, since, trips=self.trips, identities=self.identities)
 
     def past(self, problem: Problem, privacy: Privacy, *, since: str | None = None) -> Past:
         """What a plan for this problem has to take into account.
@@ -143,14 +191,14 @@ class Ledger:
         """
         since = None if since is None else check_date(since, "since")
         counted = [problem.candidates[i] for i in problem.counted]
-        linking = Linking(self.entries)
-        numbers = linking.roster.enter(problem.domain.sha256, places_of(problem.domain, counted, problem.names))
+        linking = self._link()
+        numbers = linking.join(*_listed(problem), privacy)
         label = dict(zip(numbers, counted, strict=True))
         kept = [at for at, entry in enumerate(self.entries) if since is None or entry.date >= since]
         left: dict[tuple[Label, tuple[Label, ...]], None] = {}
         near: dict[tuple[Label, Label], None] = {}
         for number, own in label.items():
-            for line in linking.lines(number, since, is_parted=privacy.risk is not None):
+            for line in linking.lines(number, since, is_weighed=privacy.risk is not None, among=label.keys()):
                 left[own, tuple(label[other] for other in numbers if other in line)] = None
         for at in kept:
             entry, ids = self.entries[at], linking.ids[at]
@@ -158,11 +206,11 @@ class Ledger:
                 _check_promise(entry, privacy)
             if privacy.risk is not None:
                 weights = dict(zip(counted, problem.prior_of(problem.counted).tolist(), strict=True))
-                _check_prior(entry, [weights.get(label.get(number)) for number in ids])
+                _check_prior(entry, [weights.get(label.get(number)) for number in ids], linking.roster.turnovers[-1])
             for one, other in entry.near:
                 if {ids[one], ids[other]} <= label.keys():
                     near[label[ids[one]], label[ids[other]]] = None
-        return Past(tuple(left), tuple(near), self.head, since)
+        return Past(tuple(left), tuple(near), self.head, since, self.trips)
 
     def add(
         self, playbook: Playbook, *, day: str | None = None, occasion: str | None = None, anyway: bool = False
@@ -237,12 +285,64 @@ class Ledger:
             now = Ledger(journal)
             _check_place(now, entry)
             # Built also where nothing is refused by it: places that cannot be told would spoil the ledger.
-            short = _broken_by(Linking([*now.entries, entry]))
+            linking = now._link([*now.entries, entry])
+            short = _broken_by(linking)
             if short and not anyway:
-                raise UnsafeLedgerError(entry.date, short)
+                names = {number: linking.roster.places[number].text for number in short}
+                hidden = {linking.ids[-1][i] for members in entry.classes for i in members}
+                gone = [name for number, name in names.items() if number not in hidden]
+                raise UnsafeLedgerError(entry.date, [*names.values()], gone=gone)
             return plain
 
-        return Ledger(append(self.journal.path, LEDGER_FORMAT, decide))
+        return Ledger(append(self.journal.path, LEDGER_FORMATS, decide))
+
+    def same(self, one: str, other: str, *, day: str | None = None) -> Ledger:
+        """Record that two places are the same, whatever they are called and however far apart they are.
+
+        They are named as in the playbooks, by name or by a label without one. It holds for the whole ledger, also for
+        what was entered before, and until :meth:`different` says otherwise.
+        """
+        return self._identify("same", one, other, day)
+
+    def different(self, one: str, other: str, *, day: str | None = None) -> Ledger:
+        """Record that two places are not the same, however near to each other they are; see :meth:`same`."""
+        return self._identify("different", one, other, day)
+
+    def _identify(self, kind: str, one: str, other: str, day: str | None) -> Ledger:
+        day = check_date(date.today().isoformat() if day is None else day)
+
+        def decide(journal: Journal) -> dict[str, Any]:
+            identity = identity_from_dict({"kind": kind, "places": [one, other], "date": day})
+            now = Ledger(journal)
+            # Built although nothing more is asked of it: places that cannot be told would spoil the ledger.
+            roster = now._link(more=[identity]).roster
+            first, second = roster.called(one), roster.called(other)
+            if not first and not second:
+                raise InvalidInputError("ledger", "the name of a place that was listed in it", one)
+            for text, people in ((one, first), (other, second)):
+                if len(people) > 1:
+                    raise InvalidInputError("ledger", "a name that only one place of it ever had", text)
+            if kind == "different" and first & second:
+                expected = "names of two places: these two have the same label on one map, or one carried both names"
+                raise InvalidInputError("ledger", expected, f"{one} and {other}")
+            if kind == "same" and first and second and first != second:
+                expected = "two places that were never listed together under different names: these two were"
+                raise InvalidInputError("ledger", expected, f"{one} and {other}")
+            return identity.to_dict()
+
+        return Ledger(append(self.journal.path, LEDGER_FORMATS, decide))
+
+    def knows(self, text: str) -> bool:
+        """Whether somebody was ever listed under a name, or a label without one."""
+        return any(place.text == text for entry in self.entries for place in entry.places)
+
+    def broken_by(self, playbook: Playbook) -> tuple[Standing, ...]:
+        """Whose promises would be broken if a playbook were entered, also of those whom it does not hide or list."""
+        days = [date.min.isoformat(), *(entry.date for entry in self.entries[-1:])]
+        since = None if playbook.past is None else playbook.past.since
+        entry = entry_of(playbook, near_pairs(playbook), max(*days, since or ""))
+        linking = self._link([*self.entries, entry])
+        return tuple(_standing(linking, number, since) for number in _broken_by(linking))
 
     def holds(self, playbook: Playbook) -> bool:
         """Whether a playbook is in the ledger."""
@@ -262,7 +362,9 @@ class Ledger:
             raise UnsafeLedgerError.unknown()
         # It is going to be used now: also playbooks that take no heed of what was before a day are linked with it.
         today = self.entries[-1].date
-        linking = Linking([replace(each, date=today) if at in mine else each for at, each in enumerate(self.entries)])
+        linking = self._link(
+            [replace(each, date=today) if at in mine else each for at, each in enumerate(self.entries)]
+        )
         hidden = {linking.ids[at][i] for at in mine for members in self.entries[at].classes for i in members}
         short = [number for number in sorted(hidden) if linking.broken(number, since) is not None]
         if short:
@@ -271,7 +373,7 @@ class Ledger:
 
     def explain(self, playbook: Playbook) -> tuple[Shortfall, ...]:
         """Whom a plan under this ledger does not hide because of their history, since when and why."""
-        return explain_shortfalls(Linking(self.entries), playbook)
+        return explain_shortfalls(self._link(), playbook)
 
 
 def near_pairs(playbook: Playbook) -> list[tuple[Label, Label]]:
@@ -305,11 +407,24 @@ def _part_of(whole: Entry, groups: Sequence[Sequence[Label]], kind: str) -> Entr
     )
 
 
-def _broken_by(linking: Linking) -> list[str]:
-    """Who is hidden by the last entry and yet falls short, because linked trips leave too few; nobody else can."""
-    entry, ids = linking.entries[-1], linking.ids[-1]
-    hidden = sorted({ids[i] for members in entry.classes for i in members})
-    return [linking.roster.places[n].text for n in hidden if linking.broken(n, entry.since) is not None]
+def _listed(problem: Problem) -> tuple[str, tuple[Place, ...]]:
+    """The map of a problem, and its candidates that count, as a ledger knows places."""
+    counted = [problem.candidates[i] for i in problem.counted]
+    return problem.domain.sha256, places_of(problem.domain, counted, problem.names)
+
+
+def _broken_by(linking: Linking) -> list[int]:
+    """To whom a promise is broken by the last entry, or once more: whom it hides, and whom its missing trip shows."""
+    last, since = len(linking.entries) - 1, linking.entries[-1].since
+    hidden = {linking.ids[-1][i] for members in linking.entries[-1].classes for i in members}
+    found = []
+    for number in range(len(linking.roster.places)):
+        if linking.broken(number, since) is None:
+            continue
+        is_new = linking.broken(number, since, last - 1) is None
+        if is_new or number in hidden or linking.left(number, since) < linking.left(number, since, last - 1):
+            found.append(number)
+    return found
 
 
 def _standing(linking: Linking, number: int, since: str | None) -> Standing:
@@ -323,6 +438,7 @@ def _standing(linking: Linking, number: int, since: str | None) -> Standing:
         not linking.is_refused(number),
         None if fell is None else linking.entries[fell[0]].date,
         None if fell is None else linking.entries[fell[1]].date,
+        number not in linking.undecided,
     )
 
 
@@ -365,11 +481,14 @@ def _check_promise(entry: Entry, privacy: Privacy) -> None:
         raise InvalidInputError("Privacy.spread", f"all-pairs, {remedy}", privacy.spread)
 
 
-def _check_prior(entry: Entry, weights: Sequence[float | None]) -> None:
+def _check_prior(entry: Entry, weights: Sequence[float | None], turnover: Turnover) -> None:
     """Raise when the prior of those whom an entry lists has changed: its promise was made under another one."""
     was = entry.prior or (1.0,) * len(entry.places)
     pairs = [(old, new) for old, new in zip(was, weights, strict=True) if new is not None]
     old_sum, new_sum = sum(old for old, _ in pairs), sum(new for _, new in pairs)
     if any(abs(old * new_sum - new * old_sum) > ROUNDING * old_sum * new_sum for old, new in pairs):
         expected = f"the weights of {entry.date} for who was listed then (or assume that it cannot be linked: since)"
+        if turnover.renamed:
+            pairs_text = listing([f"{each.was} = {each.now}" for each in turnover.renamed], 3)
+            expected += f"; taken for the same are {pairs_text} (if they are not: veilroute ledger different)"
         raise InvalidInputError("prior", expected)

@@ -7,56 +7,109 @@ another map a number may be another node (:class:`Roster`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, combinations_with_replacement, product
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain, combinations_with_replacement, islice, product
 
+import numpy as np
+
+from veilroute.areas import close_masks, has_apart, heaviest_area
 from veilroute.domain.geography import great_circle_m
 from veilroute.domain.graph import Label
-from veilroute.entries import CLOSEST_M, FURTHEST_M, Entry, Place, Spot
+from veilroute.entries import FURTHEST_M, SAME_M, Entry, Identity, Place, Spot
 from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.problem import ROUNDING
+from veilroute.problem import ROUNDING, Privacy
 
 #: The most ways in which the draws of randomised playbooks may have gone together, for one candidate.
 MAX_COMBINATIONS = 100_000
 
 
-class Roster:
-    """Everybody who was ever listed, told by labels on one map, and by names and places on others."""
+@dataclass(frozen=True)
+class Renamed:
+    """A place that disappeared, and one that appeared so near to it that the two are taken for the same."""
 
-    def __init__(self) -> None:
+    was: str
+    now: str
+    distance: float  #: in metres, or in the units of the map
+    is_metres: bool
+
+    @property
+    def apart(self) -> str:
+        """The distance in words."""
+        return _distance_text(self.distance, is_metres=self.is_metres)
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data for JSON."""
+        return {"was": self.was, "now": self.now, "distance": self.distance}
+
+
+@dataclass(frozen=True)
+class Turnover:
+    """How the places of one entry differ from those known before it."""
+
+    gone: int  #: how many known places it does not list under the same name, label or spot
+    new: int  #: how many of its places were not known under theirs
+    nearest: str  #: how far the nearest two of both stand apart, in words; empty where that is not known
+    renamed: tuple[Renamed, ...]  #: those that are taken for the same
+
+
+class Roster:
+    """Everybody who was ever listed, told by labels on one map, and by names and places on others.
+
+    A place that is new under its name, and less than ell (on the earth at least 50 m) from one that has disappeared, is
+    taken for that one. What the user said of identities comes first.
+    """
+
+    def __init__(self, identities: Iterable[Identity] = ()) -> None:
         self.places: list[Place] = []  # as they were listed last
+        self.turnovers: list[Turnover] = []  # per entry
         self._labels: dict[tuple[str, Label], int] = {}
         self._names: dict[str, set[int]] = {}
         self._spots: dict[Spot, set[int]] = {}
+        self._texts: dict[str, set[int]] = {}
         self._all_names: list[set[str]] = []
         self._all_spots: list[set[Spot]] = []
+        self._all_texts: list[set[str]] = []
+        self._last: list[Privacy] = []  # what the entry promised that listed each last
         self._on_map: set[tuple[str, int]] = set()
+        self._said: dict[str, dict[str, str]] = {}
+        for identity in identities:
+            for one, other in (identity.places, identity.places[::-1]):
+                self._said.setdefault(one, {})[other] = identity.kind
 
-    def enter(self, domain: str, places: Sequence[Place]) -> tuple[int, ...]:
+    def enter(self, domain: str, places: Sequence[Place], privacy: Privacy) -> tuple[int, ...]:
         """The numbers of some places, new ones for those never listed; an ambiguous match is an error."""
         # Who is found by name and place is nobody else who is listed beside it: several may be at one spot.
         sure = {n for named, there in (self._fitting(domain, place) for place in places) for n in named & there}
         found = [self._find(domain, place, sure) for place in places]
-        known = [number for number in found if number is not None]
-        if len(set(known)) < len(known):
-            twice = next(
-                place for at, place in enumerate(places) if found[at] is not None and found.count(found[at]) > 1
-            )
-            raise _ambiguous(twice, "two places of this map are one place of the ledger")
+        known = {number for number in found if number is not None}
+        new = [at for at, number in enumerate(found) if number is None]
+        gone = [number for number in range(len(self.places)) if number not in known]
+        turnover, again = self._find_near(places, new, gone, privacy) if new and gone else (None, {})
+        found = [again.get(at, number) for at, number in enumerate(found)]
+        taken: dict[int, Place] = {}
         for place, number in zip(places, found, strict=True):
             if number is None:
-                self._check_new(domain, place, set(known))
+                self._check_new(domain, place, {*known, *again.values()})
+            elif number in taken:
+                raise _one_place(taken[number], place)
+            else:
+                taken[number] = place
         numbers = []
-        for place, number in zip(places, found, strict=True):
-            if number is None:
-                number = len(self.places)
+        for place, known_as in zip(places, found, strict=True):
+            number = len(self.places) if known_as is None else known_as
+            if known_as is None:
                 self.places.append(place)
-                self._all_names.append(set())
+                self._last.append(privacy)
+                for marks in (self._all_names, self._all_texts):
+                    marks.append(set())
                 self._all_spots.append(set())
-            self.places[number] = place
+            self.places[number], self._last[number] = place, privacy
             self._labels[domain, place.label] = number
             self._on_map.add((domain, number))
+            self._texts.setdefault(place.text, set()).add(number)
+            self._all_texts[number].add(place.text)
             for name in called(place):
                 self._names.setdefault(name, set()).add(number)
                 self._all_names[number].add(name)
@@ -64,19 +117,60 @@ class Roster:
                 self._spots.setdefault(place.at, set()).add(number)
                 self._all_spots[number].add(place.at)
             numbers.append(number)
+        self.turnovers.append(turnover or Turnover(len(gone), len(new), "", ()))
         return tuple(numbers)
 
-    def _check_new(self, domain: str, place: Place, taken: set[int]) -> None:
-        """Raise when somebody who seems to be new may be somebody of another map: a newcomer has no history."""
-        for number, spots in enumerate(self._all_spots):
-            if number in taken or (domain, number) in self._on_map or is_elsewhere(place.at, spots, CLOSEST_M):
+    def called(self, text: str) -> set[int]:
+        """Who was ever listed under a name, or a label without one."""
+        return self._texts.get(text, set())
+
+    def _is_said(self, kind: str, number: int, place: Place) -> bool:
+        """Whether the user said that a place is the same as somebody, or different."""
+        said = self._said.get(place.text, {})
+        return any(said.get(text) == kind for text in self._all_texts[number]) if said else False
+
+    def _find_near(
+        self, places: Sequence[Place], new: Sequence[int], gone: Sequence[int], privacy: Privacy
+    ) -> tuple[Turnover, dict[int, int]]:
+        """Which new places are taken for one that has disappeared: the nearest pairs first, one to one."""
+        spots = [(number, spot) for number in gone for spot in self._all_spots[number]]
+        nearest, is_metres = math.inf, False
+        pairs: list[tuple[float, int, int]] = []
+        for at in new:
+            spot = places[at].at
+            if spot is None:
                 continue
-            other = self.places[number].text
-            if not (called(place) and self._all_names[number]):
+            least: dict[int, float] = {}
+            alike = [(number, other) for number, other in spots if other[: _kind(spot)] == spot[: _kind(spot)]]
+            for (number, _), distance in zip(alike, _distances(spot, [other for _, other in alike]), strict=True):
+                least[number] = min(distance, least.get(number, math.inf))
+            for number, distance in least.items():
+                if distance < nearest:
+                    nearest, is_metres = distance, spot[0] == "earth"
+                limit = max(_reach(spot, privacy), _reach(spot, self._last[number]))
+                if distance < limit and not self._is_said("different", number, places[at]):
+                    pairs.append((distance, number, at))
+        again: dict[int, int] = {}
+        renamed = []
+        for distance, number, at in sorted(pairs):
+            if at not in again and number not in again.values():
+                again[at] = number
+                in_metres = (places[at].at or ("",))[0] == "earth"
+                renamed.append(Renamed(self.places[number].text, places[at].text, distance, in_metres))
+        text = "" if math.isinf(nearest) else _distance_text(nearest, is_metres=is_metres)
+        return Turnover(len(gone), len(new), text, tuple(renamed)), again
+
+    def _check_new(self, domain: str, place: Place, taken: set[int]) -> None:
+        """Raise when nothing tells whether somebody who seems to be new is somebody of another map."""
+        for number, spots in enumerate(self._all_spots):
+            if number in taken or (domain, number) in self._on_map or (called(place) and self._all_names[number]):
+                continue
+            at = place.at
+            if at is not None and any(spot[: _kind(at)] == at[: _kind(at)] for spot in spots):
+                continue  # it is too far from where that one was
+            if not self._is_said("different", number, place):
+                other = self.places[number].text
                 raise _ambiguous(place, f"neither names nor coordinates say whether it is {other}: give names")
-            if place.at is not None and any(spot[: _kind(place.at)] == place.at[: _kind(place.at)] for spot in spots):
-                # Or a new map with new names would make everybody a newcomer.
-                raise _ambiguous(place, f"it stands where {other} stood: keep that name")
 
     def _fitting(self, domain: str, place: Place) -> tuple[set[int], set[int]]:
         """Who has the name of a place, and who stood there.
@@ -85,20 +179,25 @@ class Roster:
         """
         named = {number for name in called(place) for number in self._names.get(name, ())}
         there = set() if place.at is None else self._spots.get(place.at, set())
-        named, there = ({n for n in some if (domain, n) not in self._on_map} for some in (named, there))
-        return named, there
+
+        def fits(number: int) -> bool:
+            return (domain, number) not in self._on_map and not self._is_said("different", number, place)
+
+        return {n for n in named if fits(n)}, {n for n in there if fits(n)}
 
     def _find(self, domain: str, place: Place, sure: set[int]) -> int | None:
         if (domain, place.label) in self._labels:
             return self._labels[domain, place.label]
+        same = [text for text, kind in self._said.get(place.text, {}).items() if kind == "same"]
+        stated = {number for text in same for number in self._texts.get(text, ())}
         named, there = self._fitting(domain, place)
-        found = named & there or named | there - sure
+        found = stated | named if stated else named & there or named | there - sure
         if not found:
             return None
         if len(found) > 1:
             raise _ambiguous(place, "its name or its coordinates fit several places of the ledger")
         number = next(iter(found))
-        if not there and is_elsewhere(place.at, self._all_spots[number]):
+        if not stated and is_elsewhere(place.at, self._all_spots[number]):
             raise _ambiguous(place, "the place of that name was elsewhere: give it a name of its own")
         return number
 
@@ -108,14 +207,14 @@ def called(place: Place) -> set[str]:
     return {name for name in (place.name, place.label) if isinstance(name, str) and name}
 
 
-def is_elsewhere(at: Spot | None, spots: Iterable[Spot | None], furthest_m: float = FURTHEST_M) -> bool:
+def is_elsewhere(at: Spot | None, spots: Iterable[Spot | None]) -> bool:
     """Whether all that is known of where a place was is of the same kind, and not here."""
     others = [spot for spot in spots if at is not None and spot is not None and spot[: _kind(at)] == at[: _kind(at)]]
     if not others or at is None or at in others:
         return False
     if at[0] != "earth":
         return True
-    return all(float(great_circle_m(spot[1:], at[1:])) > furthest_m for spot in others)
+    return all(float(great_circle_m(spot[1:], at[1:])) > FURTHEST_M for spot in others)
 
 
 def _kind(at: Spot) -> int:
@@ -123,8 +222,37 @@ def _kind(at: Spot) -> int:
     return 3 if at[0] == "cell" else 1
 
 
+def _reach(at: Spot, privacy: Privacy) -> float:
+    """How far away a new place is still taken for one that has disappeared, as far as one promise goes."""
+    if at[0] == "earth":
+        return max(SAME_M, 0.0 if privacy.measure == "cost" else privacy.ell)
+    return privacy.ell if privacy.measure in ("cost", "straight") else 0.0
+
+
+def _distances(at: Spot, others: Sequence[Spot]) -> list[float]:
+    """How far away other spots of the same kind are, rounded so that equal distances are equal."""
+    if not others:
+        return []
+    if at[0] == "earth":
+        metres = great_circle_m(np.array([spot[1:] for spot in others], dtype=np.float64), at[1:])
+        return [round(distance, 3) for distance in metres.tolist()]
+    points = np.array([spot[_kind(at) :] for spot in others], dtype=np.float64) - np.array(at[_kind(at) :])
+    return [float(f"{math.hypot(*point):.9g}") for point in points.tolist()]
+
+
+def _distance_text(distance: float, *, is_metres: bool) -> str:
+    return f"{distance:.0f} m" if is_metres else f"{distance:.3g}"
+
+
 def _ambiguous(place: Place, why: str) -> InvalidInputError:
     return InvalidInputError("ledger", f"places that can be told from each other ({why})", place.text)
+
+
+def _one_place(one: Place, other: Place) -> InvalidInputError:
+    """Two places that are listed together are one place of the ledger, as far as it knows."""
+    remedy = f'say that they are two: veilroute ledger different FILE "{one.text}" "{other.text}"'
+    why = f"the ledger takes it and {one.text} for the same place; {remedy}"
+    return _ambiguous(other, why if one.text != other.text else "the ledger takes two places of this name for one")
 
 
 @dataclass(frozen=True)
@@ -141,14 +269,21 @@ class Linking:
     """Several playbooks as one who links their trips sees them. People are numbers of the roster."""
 
     entries: Sequence[Entry]
-    roster: Roster = field(default_factory=Roster)
+    #: What a day without a trip says: ``"occasional"``, nothing; ``"expected"``, that it is one of those without a
+    #: route on that day; ``"listed"``, the same for those who are listed and refused only.
+    trips: str = "occasional"
+    identities: Sequence[Identity] = ()
     ids: list[tuple[int, ...]] = field(default_factory=list)  #: per entry and place its number
+    #: Those of whom too much would have to be tried to know whether a promise is kept; it counts as broken.
+    undecided: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        self.roster = Roster(self.identities)
         for entry in self.entries:
-            self.ids.append(self.roster.enter(entry.domain, entry.places))
-        self._seen: dict[int, list[tuple[Sighting, ...]]] = {}
+            self.ids.append(self.roster.enter(entry.domain, entry.places, entry.privacy))
         self._chances: dict[int, dict[int, dict[int, float]]] = {}
+        self._seen: dict[int, list[tuple[Sighting, ...]]] = {}
+        self._days_of: dict[tuple[int, str | None, int | None], frozenset[int]] = {}
         self._places = [{person: at for at, person in enumerate(ids)} for ids in self.ids]
         self._near = [{frozenset(pair) for pair in entry.near} for entry in self.entries]
         # Promises of the same words about the same people are kept or broken together: the first stands for all.
@@ -157,15 +292,36 @@ class Linking:
             alike.setdefault((ids, entry.privacy, entry.near, entry.prior), number)
             for number, (entry, ids) in enumerate(zip(self.entries, self.ids, strict=True))
         ]
-        for number, entry in enumerate(self.entries):
-            ids = self.ids[number]
+        self._groups: list[dict[int, list[Sighting]]] = []
+        for number, (entry, ids) in enumerate(zip(self.entries, self.ids, strict=True)):
             options: dict[int, list[Sighting]] = {}
-            for group, members in [*enumerate(entry.classes), (-1, entry.refused)]:
+            for group, members in enumerate(entry.classes):
                 sighting = Sighting(number, group, frozenset(ids[i] for i in members))
                 for person in sighting.members:
                     options.setdefault(person, []).append(sighting)
-            for person, sightings in options.items():
-                self._seen.setdefault(person, []).append(tuple(sightings))
+            self._groups.append(options)
+
+    def join(self, domain: str, places: Sequence[Place], privacy: Privacy) -> tuple[int, ...]:
+        """The numbers of places of a map that are going to be planned for: newcomers are people from now on."""
+        numbers = self.roster.enter(domain, places, privacy)
+        self._seen.clear()
+        self._days_of.clear()
+        self.__dict__.pop("_without", None)
+        return numbers
+
+    @cached_property
+    def _without(self) -> list[frozenset[int]]:
+        """Per entry those of whom it shows that they have no trip."""
+        everybody = frozenset(range(len(self.roster.places)))
+        found = []
+        for entry, ids, options in zip(self.entries, self.ids, self._groups, strict=True):
+            if self.trips == "listed":
+                found.append(frozenset(ids).difference(options))
+            else:
+                # A trip planned again, or a fleet's day, says nothing of those who were not on the way.
+                is_shown = self.trips == "expected" and entry.kind == "playbook"
+                found.append(everybody.difference(options) if is_shown else frozenset())
+        return found
 
     def sightings(self, person: int, since: str | None = None, until: int | None = None) -> list[tuple[Sighting, ...]]:
         """For each trip that can be linked what may have been seen of somebody: one class, or one of several drawn.
@@ -173,9 +329,15 @@ class Linking:
         ``since`` is a day and ``until`` the number of the last entry. Trips of a randomised playbook on one occasion
         show the same class, so they count once.
         """
+        if person not in self._seen:
+            self._seen[person] = [
+                tuple(options[person]) if person in options else (Sighting(number, -1, without),)
+                for number, (options, without) in enumerate(zip(self._groups, self._without, strict=True))
+                if person in options or person in without
+            ]
         seen: list[tuple[Sighting, ...]] = []
         drawn: set[object] = set()
-        for sightings in self._seen.get(person, []):
+        for sightings in self._seen[person]:
             number = sightings[0].entry
             entry = self.entries[number]
             if (since is not None and entry.date < since) or (until is not None and number > until):
@@ -210,48 +372,115 @@ class Linking:
         parts = product(*(combinations_with_replacement(each, repeats) for each, repeats in options.values()))
         return (tuple(chain.from_iterable(part)) for part in parts)
 
-    def left(self, person: int, since: str | None = None) -> frozenset[int]:
+    def left(self, person: int, since: str | None = None, until: int | None = None) -> frozenset[int]:
         """Who is still possible to who has linked all trips; where classes were drawn, after the worst of the draws."""
         return min(
-            (remaining(seen) for seen in self.combinations(person, since) if seen),
+            (remaining(seen) for seen in self.combinations(person, since, until) if seen),
             key=lambda people: (len(people), sorted(people)),
             default=frozenset(range(len(self.roster.places))),
         )
 
-    def lines(self, person: int, since: str | None = None, *, is_parted: bool) -> list[frozenset[int]]:
-        """What may be left of everybody: after all trips or, where ``is_parted``, after any of them and not others."""
+    def lines(
+        self,
+        person: int,
+        since: str | None = None,
+        until: int | None = None,
+        *,
+        is_weighed: bool,
+        among: Collection[int] | None = None,
+    ) -> list[frozenset[int]]:
+        """Who may be left beside somebody, ``among`` some people if they are given.
+
+        Where places are counted, that is who is left after all trips; after some of them it is more. Where they are
+        weighed, it is the same if all of them had their trips on the same days. If not, whoever had trips on some of
+        these days only may leave people of whom no history is what is left: these are lines of their own. All else that
+        some of the trips may leave falls into lines, so a promise that is kept by these is kept (docs/theory,
+        :ref:`Linked trips <theory-linking>`).
+        """
+        linked = self.sightings(person, since, until)
+        every = [options if among is None else _narrowed(options, among) for options in linked]
         found: set[frozenset[int]] = set()
-        for sightings in self.sightings(person, since):
-            now = {sighting.members for sighting in sightings}
-            if is_parted:
-                found |= now | {one & other for one in found for other in now}
-            else:
-                found = {one & other for one in found for other in now} if found else now
+        if is_weighed and all(len(options) == 1 for options in every):
+            found, every = self._begin_lines(every, since, until)
+        for options in every:
+            now = {sighting.members for sighting in options}
+            both = {one & other for one in found for other in now}
+            found = found | now | both if is_weighed else (both or now)
             if len(found) > MAX_COMBINATIONS:
                 raise TooLargeError(
                     "ledger", f"at most {MAX_COMBINATIONS:,} histories (forget some: since)", len(found)
                 )
+        if is_weighed and found and all(len(options) == 1 for options in linked):
+            last = frozenset.intersection(*found)
+            found = {some for some in found if some == last or self._is_own_line(person, some, since, until)}
         return sorted(found, key=lambda people: (len(people), sorted(people)))
 
-    def keeps(self, number: int, seen: Sequence[Sighting], people: frozenset[int]) -> bool:
-        """Whether the promise of an entry is kept where trips have shown this, and these people are still possible."""
+    def _days(self, person: int, since: str | None, until: int | None) -> frozenset[int]:
+        """The entries that show something of somebody."""
+        key = (person, since, until)
+        if key not in self._days_of:
+            self._days_of[key] = frozenset(options[0].entry for options in self.sightings(*key))
+        return self._days_of[key]
+
+    def _begin_lines(
+        self, every: Sequence[tuple[Sighting, ...]], since: str | None, until: int | None
+    ) -> tuple[set[frozenset[int]], list[tuple[Sighting, ...]]]:
+        """Who is left after the trips that all who matter have in common, if any, and the other trips."""
+        people = frozenset().union(*(sighting.members for (sighting,) in every))
+        while True:
+            common = frozenset.intersection(*(self._days(other, since, until) for other in people)) if people else ()
+            shared = [sighting.members for (sighting,) in every if sighting.entry in common]
+            if not shared:
+                return set(), list(every)
+            left = frozenset.intersection(*shared)
+            if left == people:
+                return {left}, [options for options in every if options[0].entry not in common]
+            people = left
+
+    def _is_own_line(self, person: int, people: frozenset[int], since: str | None, until: int | None) -> bool:
+        """Whether people had all their common trips in one class, and are no history of one of them."""
+        days = {other: self._days(other, since, until) for other in people}
+        common = frozenset.intersection(*days.values())
+        shown = {s[0].entry: s[0].members for s in self.sightings(person, since, until)}
+        if any(not people <= shown[number] for number in common):
+            return False
+        wider = [own for own in days.values() if own != common]
+        return bool(wider) and frozenset.intersection(*wider) == common
+
+    def _stories(
+        self, person: int, since: str | None, until: int | None, *, is_weighed: bool
+    ) -> Iterator[tuple[tuple[Sighting, ...], frozenset[int]]]:
+        """What may have been seen of somebody, and who is left by it."""
+        linked = self.sightings(person, since, until)
+        if not is_weighed or any(len(sightings) > 1 for sightings in linked):
+            for seen in self.combinations(person, since, until):
+                yield seen, remaining(seen)
+            return
+        for people in self.lines(person, since, until, is_weighed=True):
+            common = frozenset.intersection(*(self._days(other, since, until) for other in people))
+            yield tuple(s[0] for s in linked if s[0].entry in common), people
+
+    def keeps(self, number: int, seen: Sequence[Sighting], people: frozenset[int]) -> bool | None:
+        """Whether the promise of an entry is kept where trips have shown this, and these people are still possible.
+
+        ``None`` when that would take too long to find out.
+        """
         entry, place, near = self.entries[number], self._places[number], self._near[number]
         left = sorted(place[person] for person in people if person in place)
-
-        def are_near(one: int, other: int) -> bool:
-            return one == other or frozenset((one, other)) in near
-
         beta, watched = entry.privacy.beta, _watched(entry)
         if any(_watched(self.entries[each.entry]) < watched for each in seen if each.group >= 0):
             return False  # routes may have parted where that playbook promised nothing any more, but this one does
+        if entry.privacy.spread == "all-pairs" and any(pair.issubset(left) for pair in near):
+            return False
+        if beta is None and (entry.privacy.spread == "all-pairs" or not near):
+            return len(left) >= entry.privacy.k
+        is_near = np.array([[frozenset((one, other)) in near for other in left] for one in left], dtype=np.bool_)
+        close = close_masks(is_near.reshape(len(left), len(left)))
         if beta is None:
-            if entry.privacy.spread == "all-pairs" or not near:
-                return len(left) >= entry.privacy.k
-            return _has_apart(left, are_near, entry.privacy.k)
-        weights = {at: self.weight(number, at, seen) for at in left}
-        total = math.fsum(weights.values())
-        worst = max((math.fsum(w for u, w in weights.items() if are_near(at, u)) for at in left), default=math.inf)
-        return total > 0 and worst <= beta * total * (1 + ROUNDING)
+            return has_apart(close, entry.privacy.k)
+        masses = [self.weight(number, at, seen) for at in left]
+        total = math.fsum(masses)
+        return total > 0 and heaviest_area(masses, close) <= beta * total * (1 + ROUNDING)
 
     def weight(self, number: int, at: int, seen: Sequence[Sighting]) -> float:
         """How probable a place of an entry is, times how probable it is that its draws went as they were seen."""
@@ -286,59 +515,75 @@ class Linking:
 
     def promises(self, person: int) -> list[int]:
         """The entries that promise to hide somebody."""
-        return [sightings[0].entry for sightings in self._seen.get(person, []) if any(s.group >= 0 for s in sightings)]
+        return [number for number, options in enumerate(self._groups) if person in options]
 
     def is_refused(self, person: int) -> bool:
         """Whether the last entry that lists somebody gives it no route."""
-        seen = self._seen.get(person, [])
-        return bool(seen) and seen[-1][0].group < 0
+        listed = [number for number, place in enumerate(self._places) if person in place]
+        return bool(listed) and person not in self._groups[listed[-1]]
 
     def broken(self, person: int, since: str | None = None, until: int | None = None) -> int | None:
         """The first promise about somebody that linked trips have broken; ``None`` where all are kept."""
-        by_start: dict[str | None, dict[int, int]] = {}
+        by_start: dict[str | None, list[int]] = {}
         for number in self.promises(person):
             entry = self.entries[number]
             if (since is None or entry.date >= since) and (until is None or number <= until):
-                own = by_start.setdefault(max(filter(None, (since, entry.since)), default=None), {})
-                own.setdefault(self._first[number], number)
+                by_start.setdefault(max(filter(None, (since, entry.since)), default=None), []).append(number)
         found = []
         for start, numbers in by_start.items():
-            for seen in self.combinations(person, start, until):
-                people = remaining(seen)
-                found += [number for number in numbers.values() if not self.keeps(number, seen, people)][:1]
+            is_weighed = any(self.entries[number].privacy.beta is not None for number in numbers)
+            for seen, people in self._stories(person, start, until, is_weighed=is_weighed):
+                shown = {self._first[each.entry] for each in seen}
+                found += list(islice(self._short(person, numbers, shown, seen, people), 1))
         return min(found, default=None)
+
+    def _short(
+        self, person: int, numbers: Iterable[int], shown: set[int], seen: Sequence[Sighting], people: frozenset[int]
+    ) -> Iterator[int]:
+        """Those of some promises, of which one of each wording is enough, that are not kept."""
+        asked: set[int] = set()
+        for number in numbers:
+            first = self._first[number]
+            if first in shown and first not in asked:
+                asked.add(first)
+                kept = self.keeps(number, seen, people)
+                if kept is None:
+                    self.undecided.add(person)
+                if not kept:
+                    yield number
 
     def fell_short(self, person: int, since: str | None = None) -> tuple[int, int] | None:
         """The first promise about somebody that trips have broken, and the entry that broke it; ``None`` without any.
 
-        A promise is about trips: what is seen after the last one that somebody is hidden on breaks none. Under a risk
-        it may be broken for some time only.
+        A promise lasts: what a day without a trip shows breaks it also after the last day that somebody is hidden on.
         """
-        hidden = self.promises(person)
-        if hidden and self.broken(person, since, hidden[-1]) is None:
-            hidden = [number for number in hidden if self.entries[number].privacy.beta is not None]
-        for last in self._turns(person, since, hidden):
+        for last in self._turns(person, since):
             if (promise := self.broken(person, since, last)) is not None:
                 return promise, last
         return None
 
-    def _turns(self, person: int, since: str | None, hidden: Sequence[int]) -> list[int]:
-        """Those of some entries by which, since the one before, fewer are left of somebody or more is promised."""
+    def _turns(self, person: int, since: str | None) -> list[int]:
+        """The entries by which, since the one before, fewer are left of somebody or more is promised."""
         linked = self.sightings(person, since)
-        own = [self.entries[sightings[0].entry] for sightings in linked]
+        numbers = [sightings[0].entry for sightings in linked]
+        own = [self.entries[number] for number in numbers]
         if len({entry.since for entry in own}) != 1 or any(entry.shares for entry in own):
-            return list(hidden)
-        wanted, found = set(hidden), []
-        promised: set[int] = set()
-        people, is_news = linked[0][0].members, False
+            return numbers
+        found = []
+        promised: set[int | None] = {None}  # a day without a trip promises nothing
+        people = linked[0][0].members
         for (sighting,) in linked:
-            is_news |= self._first[sighting.entry] not in promised or not people <= sighting.members
-            promised.add(self._first[sighting.entry])
-            people &= sighting.members
-            if is_news and sighting.entry in wanted:
+            promise = self._first[sighting.entry] if sighting.group >= 0 else None
+            if promise not in promised or not people <= sighting.members:
                 found.append(sighting.entry)
-                is_news = False
+            promised.add(promise)
+            people &= sighting.members
         return found
+
+
+def _narrowed(options: Iterable[Sighting], among: Collection[int]) -> tuple[Sighting, ...]:
+    """What was seen of somebody, of some people only."""
+    return tuple(replace(sighting, members=sighting.members.intersection(among)) for sighting in options)
 
 
 def _watched(entry: Entry) -> float:
@@ -349,13 +594,3 @@ def _watched(entry: Entry) -> float:
 def remaining(seen: Iterable[Sighting]) -> frozenset[int]:
     """Who was possible every time."""
     return frozenset.intersection(*(sighting.members for sighting in seen))
-
-
-def _has_apart(left: Sequence[int], are_near: Callable[[int, int], bool], k: int) -> bool:
-    """Whether some k of the places are pairwise apart."""
-    if k <= 1:
-        return len(left) >= k
-    return any(
-        _has_apart([other for other in left[at + 1 :] if not are_near(one, other)], are_near, k - 1)
-        for at, one in enumerate(left)
-    )

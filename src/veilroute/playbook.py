@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
-from itertools import takewhile
+from itertools import pairwise, takewhile
+from math import floor
 from pathlib import Path
 from typing import Any, overload
 
@@ -26,7 +28,7 @@ from veilroute.errors import (
     NotAnonymizedError,
     UnknownCandidateError,
 )
-from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.jsontext import dump_canonical, parse_json, read_bytes, write_file
 from veilroute.keys import Key, draw, occasion_bytes
 from veilroute.problem import (
     OBJECTIVES,
@@ -49,6 +51,10 @@ _EXTRA = (
 
 _DRAWN = 1e-6
 """So much, relatively, may a posterior exceed its bound because shares sum to tiny priors only up to rounding."""
+
+
+_STEP = Fraction(382, 1000)
+"""Where thousandths of a chance begin and end: not beside any that plans often have, so that rounding moves none."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,8 @@ class PlaybookClass:
     anonymized: bool
     #: What all members share, one per trip: the whole route or, where their routes part, how all of these begin.
     routes: tuple[Route, ...]
-    #: Routes of single members, by (trip, member); those that have none take the shared one. Empty when m is infinite.
+    #: Routes of single members, by (trip, member); those that have none take the shared one. Empty when m is infinite:
+    #: files that have some are refused then.
     member_routes: dict[tuple[int, Label], Route] = field(default_factory=dict)
     #: In a randomised playbook, for each member how probable it is that it is the secret and this class is drawn;
     #: empty in a partition.
@@ -140,7 +147,7 @@ class Claims:
     expected_mac: float | None = None
     expected_mac_lower_bound: float | None = None  #: in place of ``mac_lower_bound`` where a risk is bounded
     hidden_mass: float | None = None  #: how probable it is that the secret is one of the anonymized candidates
-    #: The largest posterior that a route gives to a place, or to those closer than ell to one of its members.
+    #: The largest posterior that a route gives to an area: candidates at one node, or pairwise closer than ell.
     worst_posterior: float | None = None
     bayes_success: float | None = None  #: how often an observer who bets on the most probable place is right
 
@@ -212,6 +219,11 @@ class Playbook:
     def gap(self) -> float | None:
         """Relative distance between :attr:`mac` and its bound."""
         return self.claims.gap
+
+    @property
+    def search_completed(self) -> bool:
+        """Whether it comes from a search that has looked at everything and leaves no proof that others can check."""
+        return self.options.get("search_completed") is True
 
     @property
     def hidden_classes(self) -> tuple[PlaybookClass, ...]:
@@ -291,8 +303,12 @@ class Playbook:
                 raise NotAnonymizedError
             if not (self._keeps_shares if self.is_randomised else self._can_hide(groups[0])):
                 raise BrokenPromiseError
-        group = self._draw_class(label, groups, key, occasion) if self.is_randomised else groups[0]
-        return group.route_of(label, trip)
+        group = self._draw_class(label, key, occasion) if self.is_randomised else groups[0]
+        # All members who go the same way get the very same object, whatever else a class may hold.
+        if self.privacy.m is None:
+            return group.routes[trip]
+        nodes, routes = group.route_of(label, trip).nodes, (group.route_of(member, trip) for member in group.members)
+        return next(route for route in routes if route.nodes == nodes)
 
     @property
     def is_randomised(self) -> bool:
@@ -318,18 +334,72 @@ class Playbook:
                         groups.append(group)
         return table
 
-    def _draw_class(
-        self, label: Label, groups: Sequence[PlaybookClass], key: Key | None, occasion: str
-    ) -> PlaybookClass:
+    def draw_order(self, label: Label) -> list[PlaybookClass]:
+        """The classes that list a candidate in the order in which a draw goes through their shares.
+
+        They are sorted by what :meth:`draw_subject` says of them and, if that is the same, by what an observer sees of
+        their routes. So the order of classes and members in a file does not matter.
+        """
+        return sorted(self.classes_of(label), key=lambda group: self._draw_ranks[id(group)])
+
+    @cached_property
+    def _draw_ranks(self) -> dict[int, int]:
+        def place(group: PlaybookClass) -> tuple[bytes, list[bytes], list[bytes]]:
+            seen = sorted(dump_canonical(route.nodes[: self.privacy.m]) for route in group.routes)
+            return self._subject_lines[id(group)], seen, sorted(map(dump_canonical, group.members))
+
+        return {id(group): rank for rank, group in enumerate(sorted(self.classes, key=place))}
+
+    def draw_sha256(self, label: Label) -> str:
+        """A hash of what a keyed draw for a candidate is about: of the classes that may be drawn for it."""
+        groups = [group for group in self.classes_of(label) if any(m == label for m, _ in self._chances[id(group)])]
+        return hashlib.sha256(self.draw_subject(groups)).hexdigest()
+
+    def draw_subject(self, groups: Iterable[PlaybookClass]) -> bytes:
+        """What a keyed draw among some classes is about, and nothing else, in a canonical form.
+
+        These are the ends of the trips, the members of the classes and, where classes are drawn, with which chance each
+        is drawn for each member, to a thousandth. Two draws for one secret identify it: so what can change while these
+        stay must not cause another, such as names, seeds, certificates, the map, other classes, or how a route leads to
+        its goal. The same class by another road shows nothing new. Other ends are another journey, and other chances
+        another prior, which may be about another secret on the same occasion.
+        """
+        return b"".join([self._draw_ends, b"\n", *sorted(self._subject_lines[id(group)] for group in groups)])
+
+    @cached_property
+    def _draw_ends(self) -> bytes:
+        return b"".join(sorted({dump_canonical([trip.start, trip.goal]) for trip in self.trips}))
+
+    @cached_property
+    def _subject_lines(self) -> dict[int, bytes]:
+        lines = {}
+        for group in self.classes:
+            members = self._chances[id(group)] if self.is_randomised else group.members
+            lines[id(group)] = dump_canonical([part.decode() for part in sorted(map(dump_canonical, members))])
+        return lines
+
+    @cached_property
+    def _chances(self) -> dict[int, list[tuple[Label, int]]]:
+        """For whom each class may be drawn, with which chance in thousandths, worked out exactly and then rounded."""
+        sums: dict[Label, Fraction] = {}
+        pairs = {id(group): list(zip(group.members, group.shares, strict=False)) for group in self.classes}
+        for member, share in (pair for each in pairs.values() for pair in each):
+            sums[member] = sums.get(member, Fraction(0)) + Fraction(share)
+        chances = {
+            number: [(member, floor(1000 * Fraction(share) / (sums[member] or 1) + _STEP)) for member, share in each]
+            for number, each in pairs.items()
+        }
+        return {number: [pair for pair in each if pair[1]] for number, each in chances.items()}
+
+    def _draw_class(self, label: Label, key: Key | None, occasion: str) -> PlaybookClass:
         """One of the classes that hold the secret, with the chance of its share; the trip has no part in it."""
+        groups = self.draw_order(label)
         weights = [group.share_of(label) for group in groups]
         if not any(weights):  # not hidden, and to be exposed
             return groups[0]
         if key is None:
             return groups[draw(weights)]
-        # Contingencies have no part in it: a playbook that gets some later must not draw anew.
-        plain = replace(self, contingencies=()) if self.contingencies else self
-        parts = (bytes.fromhex(plain.sha256), dump_canonical(label), occasion_bytes(occasion))
+        parts = (bytes.fromhex(self.draw_sha256(label)), dump_canonical(label), occasion_bytes(occasion))
         return groups[draw(weights, key.numbers(*parts))]
 
     def replan(
@@ -469,6 +539,34 @@ class Playbook:
                 return False
         return True
 
+    def cost_of(self, nodes: Sequence[Label]) -> float | None:
+        """What a walk costs on the map, whatever the file says of it; ``None`` without the map or off its edges.
+
+        It is added up as planners do it, so that it is what they say to the last digit: an integer where all costs are.
+        """
+        domain = self.domain
+        if domain is None:
+            return None
+        try:
+            walk = [domain.node(label) for label in nodes]
+        except InvalidInputError:
+            return None
+        costs: list[float] = []
+        for tail, head in pairwise(walk):
+            first, last = int(domain.indptr[tail]), int(domain.indptr[tail + 1])
+            edge = first + int(domain.indices[first:last].searchsorted(head))
+            if edge == last or domain.indices[edge] != head:
+                return None
+            costs.append(domain.costs[edge].item())
+        total: float = 0 if domain.has_integer_costs else 0.0
+        for cost in costs:  # not by `sum`, which adds floating-point numbers in another way
+            total += cost
+        if domain.turns is not None and domain.turns.u_turn_cost:
+            total += domain.turns.u_turn_cost * sum(walk[i] == walk[i + 2] for i in range(len(walk) - 2))
+            is_whole_number = domain.has_integer_costs and domain.turns.u_turn_cost.is_integer()
+            return int(total) if is_whole_number else total
+        return total
+
     def name(self, label: Label) -> str:
         """What people call a node: its name where it has one, else its label as text."""
         return self.names.get(label) or label_text(label)
@@ -522,7 +620,7 @@ class Playbook:
 
     def write(self, path: str | Path, *, embed_domain: bool = True) -> None:
         """Write the playbook to a file."""
-        Path(path).write_bytes(self.to_json(embed_domain=embed_domain))
+        write_file(path, self.to_json(embed_domain=embed_domain))
 
     def __repr__(self) -> str:
         return (
@@ -564,9 +662,16 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
     if domain is not None and domain.sha256 != data["domain_sha256"]:
         raise InvalidInputError("domain_sha256", "the hash of the domain in the file", data["domain_sha256"])
     trips = tuple(Trip(t["start"], t["goal"], t["weight"]) for t in data["trips"])
-    if not {"k", "ell", "m", "spread"} <= set(data["privacy"]):
+    if not {"k", "ell", "m", "spread"} <= set(data["privacy"]) or data["privacy"]["k"] is None:
         # Whoever leaves a promise out must not be taken to have made the usual one.
         raise InvalidInputError("privacy", "k, ell, m and spread, none left out", sorted(data["privacy"]))
+    privacy = Privacy(**data["privacy"])
+    contingencies = tuple(
+        replan_from_dict(entry, where=f"contingencies[{i}]")
+        for i, entry in enumerate(check_list("contingencies", data.get("contingencies", [])))
+    )
+    if privacy.m is None and any(entry.has_own_ways for entry in contingencies):
+        raise InvalidInputError("contingencies.member_routes", "none where members share the whole route")
     names = checked_names({plain_label(label): name for label, name in data.get("names", [])})
     if len(names) != len(data.get("names", [])):
         raise InvalidInputError("names", "one name for each node")
@@ -579,11 +684,11 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         trips=trips,
         candidates=_labels(data["candidates"]),
         visibility=visibility_from_dict(data["visibility"], domain),
-        privacy=Privacy(**data["privacy"]),
+        privacy=privacy,
         planner=str(data["planner"]),
         options=dict(data["options"]),
         status=str(data["status"]),
-        classes=tuple(_class_from_dict(entry, len(trips)) for entry in data["classes"]),
+        classes=tuple(_class_from_dict(entry, len(trips), privacy.m) for entry in data["classes"]),
         uncoverable=_labels(data["uncoverable"]),
         claims=_claims_from_dict(data["claims"]),
         certificate=certificate_from_dict(data["certificate"]) if "certificate" in data else None,
@@ -592,10 +697,7 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         drawing_sha256=data.get("drawing_sha256"),
         objective=check_name("objective", data.get("objective", "mac"), OBJECTIVES),
         prior=checked_prior(check_list("prior", data["prior"]), len(data["candidates"])) if "prior" in data else None,
-        contingencies=tuple(
-            replan_from_dict(entry, where=f"contingencies[{i}]")
-            for i, entry in enumerate(check_list("contingencies", data.get("contingencies", [])))
-        ),
+        contingencies=contingencies,
         past=past_from_dict(data["past"]) if "past" in data else None,
         places=places_from_list(data.get("places", [])),
         places_sha256=data.get("places_sha256"),
@@ -627,7 +729,7 @@ def _class_to_dict(group: PlaybookClass) -> dict[str, Any]:
     return data | {"shares": list(group.shares)} if group.shares else data
 
 
-def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
+def _class_from_dict(entry: dict[str, Any], num_trips: int, m: int | None) -> PlaybookClass:
     shared: dict[int, Route] = {}
     own: dict[tuple[int, Label], Route] = {}
     members = _labels(entry["members"])
@@ -646,6 +748,11 @@ def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
             shared[trip] = route
     if sorted(shared) != list(range(num_trips)):
         raise InvalidInputError("classes.routes", f"one shared route for each of {num_trips} trips", sorted(shared))
+    # A copy may differ in what it says beside its nodes, and so tell for whom it is.
+    if own and m is None:
+        raise InvalidInputError("classes.routes", "no routes of single members where members share the whole route")
+    if any(route.nodes == shared[trip].nodes for (trip, _), route in own.items()):
+        raise InvalidInputError("classes.routes", "no route of a single member that is the shared one again")
     if not isinstance(entry["anonymized"], bool):
         raise InvalidInputError("classes.anonymized", "true or false", entry["anonymized"])
     shares = [check_finite("classes.shares", share, least=0) for share in check_list("shares", entry.get("shares", []))]

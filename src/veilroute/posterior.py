@@ -4,8 +4,9 @@ The observer knows the playbook, and beforehand how probable each candidate is: 
 covered. *Hidden* candidates are the members of anonymized classes. What is seen of them within the promise is the first
 m nodes of every trip, so classes whose routes begin alike are one sight. Figures:
 
-- **worst**: the largest posterior of the places closer than ell to some member of what is seen, itself included.
-- **Bayes success**: how often whoever bets on the most probable place is right.
+- **worst**: the largest posterior of an area: candidates that are pairwise closer than ell, or at one node.
+- **worst place**: the largest posterior of one node. Candidates at the same node add up: it is one door.
+- **Bayes success**: how often an observer who bets on the most probable node is right.
 
 :func:`measure_risk` is ``vr.risk``; :class:`Sights` is what it counts, and what the observers of
 :mod:`veilroute.adversary` look at.
@@ -22,10 +23,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from veilroute.areas import area_rows, close_masks, heaviest_area
 from veilroute.arrays import Flags, Floats, Int32s, Ints
 from veilroute.domain.geography import measured_domain
 from veilroute.domain.graph import Label, label_text
 from veilroute.errors import InvalidInputError
+from veilroute.exposure import ExposureReport, doors_text, percent, report_exposures
 from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.problem import Privacy, Problem, checked_prior
 
@@ -39,9 +42,10 @@ _MAX_ROUTES, _MAX_STEPS = 20, 10  #: shown to people at most
 class RiskFigures(NamedTuple):
     """What an observer makes of all routes together; ``None`` when nobody is hidden."""
 
-    worst: float | None  #: the largest posterior of the places closer than ell to one that is possible
-    worst_place: float | None  #: the largest posterior of a single place
-    bayes_success: float | None  #: how often the best guess is right
+    worst: float | None  #: the largest posterior of an area
+    worst_place: float | None  #: the largest posterior of one node
+    bayes_success: float | None  #: how often the best guess of a node is right
+    num_possible: int | None  #: how many nodes stay possible at least
 
 
 class _Glance(NamedTuple):
@@ -49,7 +53,8 @@ class _Glance(NamedTuple):
 
     total: float
     largest: float
-    largest_near: float
+    largest_area: float
+    num_possible: int
 
 
 class Sights:
@@ -149,11 +154,12 @@ class Sights:
         """What an observer makes of sights that look alike within each group."""
         glances = [glance for glance in map(self._glance, groups) if glance.total > 0]
         if not glances:
-            return RiskFigures(None, None, None)
+            return RiskFigures(None, None, None, None)
         return RiskFigures(
-            max(min(1.0, glance.largest_near / glance.total) for glance in glances),
+            max(min(1.0, glance.largest_area / glance.total) for glance in glances),
             max(min(1.0, glance.largest / glance.total) for glance in glances),
             min(1.0, math.fsum(glance.largest for glance in glances)),
+            min(glance.num_possible for glance in glances),
         )
 
     def masses(self, group: Ints) -> tuple[Ints, Floats]:
@@ -172,16 +178,39 @@ class Sights:
         key = group.tobytes()
         if key not in self._glances:
             candidates, masses = self.masses(group)
-            largest = largest_near = float(masses.max())
+            doors = np.unique(np.array(self.problem.candidate_nodes)[candidates], return_inverse=True)[1]
+            at_doors = np.bincount(doors, masses)
+            largest = largest_area = float(at_doors.max())
             if self._near is not None and candidates.size > 1:
-                at = np.searchsorted(self._hidden, candidates)
-                largest_near = float(np.where(self._near[np.ix_(at, at)], masses, 0.0).sum(axis=1).max())
-            self._glances[key] = _Glance(math.fsum(masses.tolist()), largest, largest_near)
+                largest_area = max(largest, self._heaviest_area(candidates, masses))
+            self._glances[key] = _Glance(math.fsum(masses.tolist()), largest, largest_area, int((at_doors > 0).sum()))
         return self._glances[key]
 
-    def near_rows(self) -> tuple[Ints, Flags] | None:
-        """Who is hidden, and per two of these whether they are closer than ell; ``None`` when nobody is close."""
-        return None if self._near is None else (self._hidden, self._near)
+    def _heaviest_area(self, candidates: Ints, masses: Floats) -> float:
+        """The largest mass of an area among some hidden candidates."""
+        assert self._near is not None, "asked only when some are near each other"
+        at = np.searchsorted(self._hidden, candidates)
+        if self._areas is None:
+            return heaviest_area(masses.tolist(), close_masks(self._near[np.ix_(at, at)]))
+        return float((self._areas[:, at] @ masses).max(initial=0.0))
+
+    def areas(self) -> list[list[int]] | None:
+        """The maximal areas of two or more hidden candidates; ``None`` when there are too many to list."""
+        if self._near is None:
+            return []
+        return None if self._areas is None else [self._hidden[row].tolist() for row in self._areas]
+
+    def doors(self) -> list[list[int]]:
+        """The hidden candidates at each node that has more than one of them."""
+        names: dict[int, list[int]] = {}
+        for candidate in self._hidden.tolist():
+            names.setdefault(self.problem.candidate_nodes[candidate], []).append(candidate)
+        return [each for each in names.values() if len(each) > 1]
+
+    @cached_property
+    def _areas(self) -> Flags | None:
+        """Per maximal area of hidden candidates who is in it; ``None`` when there are too many to list."""
+        return None if self._near is None else area_rows(self._near)
 
     @cached_property
     def _hidden(self) -> Ints:
@@ -192,8 +221,7 @@ class Sights:
         """Per two hidden candidates whether they are closer than ell; ``None`` when nobody is close to anybody else."""
         domain, privacy = self.problem.domain, self.privacy
         nodes = [self.problem.candidate_nodes[i] for i in self._hidden.tolist()]
-        is_apart = len(set(nodes)) == len(nodes) or privacy.ell == 0
-        is_far = privacy.measure != "straight" and is_apart
+        is_far = privacy.measure != "straight" and len(set(nodes)) == len(nodes)
         if is_far and privacy.ell <= measured_domain(domain, privacy.measure).smallest_cost:
             return None  # before kernels are loaded
         from veilroute.covering.task import far_matrix
@@ -247,11 +275,12 @@ class RiskStep:
     worst: float | None
     worst_place: float | None
     bayes_success: float | None
+    num_possible: int | None
 
     @property
     def figures(self) -> RiskFigures:
         """All but m."""
-        return RiskFigures(self.worst, self.worst_place, self.bayes_success)
+        return RiskFigures(self.worst, self.worst_place, self.bayes_success, self.num_possible)
 
 
 @dataclass(frozen=True)
@@ -261,7 +290,7 @@ class NoTrip:
     candidates: tuple[Label, ...]  #: who can be covered and gets no route
     posterior: tuple[float, ...]
     probability: float
-    identified: Label | None  #: the one who can be meant, where it is one alone
+    identified: Label | None  #: the one who can be meant, where all who can are at one node
     advice: str | None
 
 
@@ -269,9 +298,10 @@ class NoTrip:
 class RiskReport:
     """How much a playbook tells an observer who knows how probable each candidate is."""
 
-    worst: float | None  #: within the promise: the largest posterior of the places closer than ell to a possible one
-    worst_place: float | None  #: and that of a single place
-    bayes_success: float | None  #: how often the best guess is right, when the secret is a hidden candidate
+    worst: float | None  #: within the promise: the largest posterior of an area
+    worst_place: float | None  #: and that of one node
+    bayes_success: float | None  #: how often the best guess of a node is right, when the secret is a hidden candidate
+    num_possible: int | None  #: how many nodes stay possible at least
     bound: float | None  #: what the playbook promises for ``worst`` under its own prior; ``None`` where it only counts
     hidden_mass: float  #: how probable it is that the secret is hidden
     routes: tuple[SeenRoute, ...]
@@ -279,34 +309,34 @@ class RiskReport:
     no_trip: NoTrip
     privacy: Privacy
     names: Mapping[Label, str]
+    num_trips: int = 1
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a JSON file."""
-        data = {name: value for name, value in vars(self).items() if name not in ("privacy", "names")}
+        data = {name: value for name, value in vars(self).items() if name not in ("privacy", "names", "num_trips")}
         for name in ("routes", "over_time"):
             data[name] = [_plain(each) for each in data[name]]
         return data | {"m": self.privacy.m, "ell": self.privacy.ell, "no_trip": _plain(self.no_trip)}
 
     def to_text(self) -> str:
         """For people: the figures, what each route gives away, how that grows on the way, and what no trip says."""
-        if self.worst is None or self.worst_place is None or self.bayes_success is None:
-            lines = ["Nobody is hidden whom an observer could look for: there is no route to judge by."]
+        report = self.exposures
+        lines = report.to_lines()
+        if not report.exposures:
+            lines.insert(0, "No place is hidden that an observer could look for: there is no route to judge by.")
         else:
-            until = "the trip" if self.privacy.m is None else f"the first {self.privacy.m} nodes"
-            lines = [
-                f"Whoever knows how probable each place is and sees {until} guesses right {self.bayes_success:.1%} of "
-                "the time.",
-                f"The most that a route says of a single place: {self.worst_place:.1%}.",
-            ]
-            if self.worst > self.worst_place:
-                near = f"of the places closer than {self.privacy.distance_text} to one"
-                lines.append(f"The most that it says {near}: {self.worst:.1%}.")
             if self.bound is not None:
-                lines.append(f"Promised, for the prior that was planned with: at most {self.bound:.1%}.")
+                lines.append(f"Promised of every area, for the prior of the plan: at most {percent(self.bound)} sure.")
             lines += [*self._route_lines(), *self._time_lines()]
-        if self.hidden_mass < 1:
-            lines.append(f"The secret is hidden with a probability of {self.hidden_mass:.1%}.")
         return "\n".join([*lines, *self._no_trip_lines()]) + "\n"
+
+    @property
+    def exposures(self) -> ExposureReport:
+        """What an observer can find out within the promise and, if that is only a part of the trip, in all."""
+        last = self.over_time[-1:]
+        figures = RiskFigures(self.worst, self.worst_place, self.bayes_success, self.num_possible)
+        whole = last[0].figures if last else figures
+        return _in_words(self.privacy, figures, whole, self.hidden_mass, self.num_trips)
 
     def _route_lines(self) -> Iterator[str]:
         worst_first = sorted(self.routes, key=lambda route: -max(route.posterior))
@@ -325,7 +355,10 @@ class RiskReport:
         if len(changes) > _MAX_STEPS:
             spread = {round(at * (len(changes) - 1) / (_MAX_STEPS - 1)) for at in range(_MAX_STEPS)}
             changes = [changes[at] for at in sorted(spread)]
-        yield "On the way, after so many nodes: how often the best guess is right, and the most that is known."
+        yield (
+            "On the way, after this many nodes: how often the best guess is right on average, and how sure an observer "
+            "can be of an area at worst."
+        )
         for step in [*changes, *([last] if changes[-1] is not last else [])]:
             yield f"  {step.m:6d} {step.bayes_success:8.1%} {step.worst:8.1%}"
 
@@ -336,14 +369,14 @@ class RiskReport:
         who = ", ".join(map(self._name, no_trip.candidates[:_MAX_ROUTES]))
         more = len(no_trip.candidates) - _MAX_ROUTES
         who += f" and {more} others" if more > 0 else ""
-        yield f"Without a route, {no_trip.probability:.1%} of the probability: {who}."
+        yield f"Places without a route, {no_trip.probability:.1%} of the trips: {who}."
         if no_trip.identified is not None:
             yield (
-                f"WARNING: where a trip is expected and none is seen, the secret is {self._name(no_trip.identified)}: "
-                "nobody else is left out."
+                "WARNING: an observer who expects a trip and sees none knows that the secret stop is "
+                f"{self._name(no_trip.identified)}: no other place is left out."
             )
         elif no_trip.advice is not None:
-            yield "Where a trip is expected and none is seen, the secret is one of these."
+            yield "An observer who expects a trip and sees none knows that the secret stop is one of these."
         if no_trip.advice is not None:
             yield no_trip.advice
 
@@ -393,7 +426,30 @@ def measure_risk(playbook: Playbook, prior: Prior | None = None) -> RiskReport:
         no_trip=_find_no_trip(playbook, sights),
         privacy=playbook.privacy,
         names=playbook.names,
+        num_trips=len(playbook.trips),
     )
+
+
+def find_doors(playbook: Playbook) -> list[str]:
+    """A line on places that share a node, where some do."""
+    text = doors_text(playbook.problem.candidate_nodes[i] for i in playbook.problem.counted)
+    return [] if text is None else [text]
+
+
+def find_exposures(playbook: Playbook) -> ExposureReport:
+    """What an observer can find out within the promise and, for a finite m, from the whole route."""
+    sights = find_sights(playbook)
+    promised, whole = (sights.figures(sights.alike(m).values()) for m in (playbook.privacy.m, None))
+    return _in_words(playbook.privacy, promised, whole, sights.hidden_mass, len(playbook.trips))
+
+
+def _in_words(
+    privacy: Privacy, promised: RiskFigures, whole: RiskFigures, hidden_mass: float, num_trips: int
+) -> ExposureReport:
+    first, second = (
+        (each.num_possible, each.worst_place, each.worst, each.bayes_success) for each in (promised, whole)
+    )
+    return report_exposures(privacy, first, second, hidden_mass=hidden_mass, num_trips=num_trips)
 
 
 def find_sights(playbook: Playbook, prior: Prior | None = None) -> Sights:
@@ -422,16 +478,17 @@ def _find_no_trip(playbook: Playbook, sights: Sights) -> NoTrip:
     masses = sights.prior[sights.refused]
     total = math.fsum(masses.tolist())
     possible = [c for c, mass in zip(sights.refused, masses.tolist(), strict=True) if mass > 0]
+    doors = {playbook.problem.candidate_nodes[c] for c in possible}
     advice = None
     if possible:
         advice = (
-            "Another k, risk or ell may leave nobody out, or more than one; whatever is done for one of those who are "
-            "left out should be done for all of them or for none."
+            "Another k, risk or distance apart may leave out no place, or more than one. Whatever you do for one of "
+            "the places left out, do it for all of them or for none."
         )
     return NoTrip(
         tuple(map(label, sights.refused)),
         tuple((masses / total if total else masses).tolist()),
         total,
-        label(possible[0]) if len(possible) == 1 else None,
+        label(possible[0]) if len(doors) == 1 else None,
         advice,
     )

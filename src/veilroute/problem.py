@@ -55,7 +55,7 @@ class Privacy:
     """
 
     k: int = None  # type: ignore[assignment]  #: how many candidates must stay possible, at least 1; 2 when left out
-    ell: float = 1.0  #: how far apart they must stand; both directions count
+    ell: float = 0.0  #: how far apart they must stand, 0 for different places; both directions count
     m: int | None = None  #: for how many nodes of the route the guarantee holds; ``None`` means the whole route
     #: ``"witness"``: some k members of a class are pairwise at least ell apart (Definition 1). ``"all-pairs"``: all
     #: members are (what the paper's partitioners enforce).
@@ -63,7 +63,7 @@ class Privacy:
     #: What ell is measured in: ``"cost"`` of walking over the edges or, on street networks, metres ``"driving"``,
     #: ``"walking"`` or ``"straight"`` ahead.
     measure: str = "cost"
-    #: The largest posterior that a route may give to a place, or with ``ell`` to all places closer than that to one.
+    #: The largest posterior that a route may give to an area: places pairwise closer than ``ell``, or one place.
     risk: float | None = None
     #: ``"partition"``: each candidate is in one class. ``"randomised"``: in several, with shares by which one is drawn;
     #: all members then stand ell apart, and k means a risk of 1 / k.
@@ -126,18 +126,19 @@ class Past:
     Histories name candidates of the problem only, because nobody else can be in a class with them.
     """
 
-    #: A candidate and who is left beside it, itself included; under a risk one candidate may have several such lines,
-    #: one for what each part of its trips leaves, because less knowledge is not always less risk.
+    #: A candidate and who is left beside it, itself included. Under a risk a candidate has further such lines if
+    #: others were not hidden on all of its days: some of its trips may leave people of whom no line is what is left.
     left: tuple[tuple[Label, tuple[Label, ...]], ...]
     near: tuple[tuple[Label, Label], ...] = ()  #: those that stood closer than ell when they were promised to be hidden
     ledger: str | None = None  #: the hash of the ledger's last line
     since: str | None = None  #: the day before which nothing can be linked, if that is assumed
+    trips: str | None = None  #: what the ledger assumes of a day without a trip; ``None`` in old playbooks
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a JSON file."""
         left = [[label, list(others)] for label, others in self.left]
         data: dict[str, Any] = {"ledger": self.ledger, "left": left}
-        optional = {"near": [list(pair) for pair in self.near] or None, "since": self.since}
+        optional = {"near": [list(pair) for pair in self.near] or None, "since": self.since, "trips": self.trips}
         return data | {name: value for name, value in optional.items() if value is not None}
 
 
@@ -145,7 +146,7 @@ def past_from_dict(data: Any) -> Past:
     """Read what :meth:`Past.to_dict` wrote, or raise naming what is wrong."""
     if not isinstance(data, dict):
         raise InvalidInputError("past", "an object", type(data).__name__)
-    for name in ("ledger", "since"):
+    for name in ("ledger", "since", "trips"):
         if not isinstance(data.get(name), str | None):
             raise InvalidInputError(f"past.{name}", "text", data[name])
     left = []
@@ -156,7 +157,7 @@ def past_from_dict(data: Any) -> Past:
     for pair in check_list("past.near", data.get("near", [])):
         one, other = check_list("past.near", pair)
         near.append((plain_label(one), plain_label(other)))
-    return Past(tuple(left), tuple(near), data.get("ledger"), data.get("since"))
+    return Past(tuple(left), tuple(near), data.get("ledger"), data.get("since"), data.get("trips"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -239,6 +240,11 @@ class Problem:
         ends = set(self.start_nodes) | set(self.goal_nodes)
         return tuple(i for i, node in enumerate(self.candidate_nodes) if node not in ends)
 
+    @property
+    def num_places(self) -> int:
+        """At how many nodes the candidates that count are: no plan keeps more places possible."""
+        return len({self.candidate_nodes[i] for i in self.counted})
+
     def sharing_work(self) -> Problem:
         """The same problem for several plans, which then share what does not depend on the privacy wanted.
 
@@ -247,6 +253,17 @@ class Problem:
         shared = replace(self)
         object.__setattr__(shared, "kept", {})
         return shared
+
+    def reordered(self, order: Sequence[int]) -> Problem:
+        """The same problem with the candidate ``order[i]`` as the i-th; what plans share stays shared."""
+        again = replace(
+            self,
+            candidates=[self.candidates[i] for i in order],
+            prior=None if self.prior is None else [self.prior[i] for i in order],
+        )
+        if self.kept is not None:
+            object.__setattr__(again, "kept", self.kept.setdefault(tuple(order), {}))
+        return again
 
     def prior_of(self, positions: Sequence[int]) -> Floats:
         """How probable some of the candidates are among themselves; equally without a prior, or with none for any."""
@@ -269,11 +286,7 @@ def objective_rates(objective: str, base_costs: Floats, smallest_positive_cost: 
 
 
 def check_fit(problem: Problem, privacy: Privacy) -> None:
-    """Raise when the privacy cannot be met by any planner for lack of candidates."""
-    num_counted = len(problem.counted)
-    if privacy.risk is None and privacy.k > num_counted:
-        expected = f"at most {num_counted}, the number of candidates that are neither start nor goal"
-        raise InvalidInputError("Privacy.k", expected, privacy.k)
+    """Raise when the privacy asks for something that has no meaning in the problem."""
     check_measurable(problem.domain, privacy.measure, "Privacy.measure")
     if privacy.beta is not None and problem.objective != "mac":
         raise InvalidInputError(

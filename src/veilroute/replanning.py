@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations, pairwise, product, takewhile
 from typing import Any
@@ -27,17 +28,17 @@ from veilroute.closures import CHOICES, GO_ON, Closure, Pair, Replan, Way
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.states import nodes_along, states_beside
-from veilroute.covering.task import far_matrix, find_watchers, prepare_task
+from veilroute.covering.task import find_watchers, prepare_task
 from veilroute.covering.walks import Sweeper, Sweepers, walk_cost
 from veilroute.domain.graph import CostArray, Domain, Label, checked_costs, label_text, plain_label, spans
 from veilroute.domain.visibility import Explicit
 from veilroute.errors import BrokenPromiseError, InvalidInputError, TooLargeError
+from veilroute.lookalikes import Course, Crowd, Walk, chances, judge, with_sightings
 from veilroute.planners.plan import PlannedClass
 from veilroute.planners.reuse import plan_class
 from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.problem import Problem, Trip
 from veilroute.progress import Watch
-from veilroute.rules import KAndEll, RiskBound, Rule
 
 MAX_CHOSEN_FROM = 12  #: out of how many members those are chosen who can still be covered, where not all can be
 
@@ -71,8 +72,17 @@ def replan(
         closure = closure.with_earlier(after.closure)
         shared, first = after.walked[:-1] + after.way.route, after.position
     here = first_label(domain, plain_label(at, field="at"))
-    stands = find_position(shared, here, plain_number(position), first)
-    return _Replanner(playbook, number, trip).replan(shared[: stands + 1], closure, choice, after)
+    walked = shared[: find_position(shared, here, plain_number(position), first) + 1]
+    made = _Replanner(playbook, number, trip).replan(walked, closure, choice, after)
+    observer, maps = _Observer(playbook, trip), _maps(domain, closure)
+    courses = judge(playbook, observer.courses(made), maps)
+    mine = next(course.entry for course in courses if course.number == number and course.entry is not None)
+    return _decided(with_sightings(playbook, mine, courses, observer.told(made), maps), choice)
+
+
+def replan_alone(playbook: Playbook, number: int, trip: int, walked: tuple[Label, ...], closure: Closure) -> Replan:
+    """How a class is replanned after what was walked, as if there were no other class; for the audit of replans."""
+    return _Replanner(playbook, number, trip).replan(walked, closure)
 
 
 def first_label(domain: Domain, label: Label) -> Label:
@@ -187,71 +197,121 @@ def _without(indptr: Indices, indices: Indices, costs: CostArray, gone: Ints) ->
     return left, np.delete(indices, gone), np.delete(costs, gone)
 
 
-class _Replanner:
+def _maps(domain: Domain, closure: Closure) -> list[Domain]:
+    """The maps on which members must be apart: closing roads makes no way shorter, so only new costs make two."""
+    return [domain, change_domain(domain, closure)] if closure.costs else [domain]
+
+
+def _decided(entry: Replan, choice: str | None) -> Replan:
+    """A replan with what was chosen or, if nobody chose, the way on where that keeps the promise."""
+    if choice is None and entry.going_on.qualifies:
+        choice = GO_ON
+    # There is nothing to choose where no road leads to the goal.
+    return replace(entry, choice=choice if entry.giving_up.route else None)
+
+
+class _Observer:
+    """What every class does on a trip when roads are closed, as everybody can work it out."""
+
+    def __init__(self, playbook: Playbook, trip: int) -> None:
+        self.playbook, self.trip = playbook, trip
+        self.planned: dict[int, Walk] = {}
+        for number, group in enumerate(playbook.hidden_classes, start=1):
+            whole = dict.fromkeys(group.route_of(member, trip).nodes for member in group.members)
+            self.planned[number] = Walk(group.shared(trip), group.members, tuple(whole))
+        self._known: dict[tuple[int, tuple[Label, ...], Closure], Replan | None] = {}
+
+    def courses(self, asked: Replan, *, is_forced: bool = True) -> list[Course]:
+        """What all do where a replan was made, if all make the choices that were made before it.
+
+        A class that was seen to come the same way is replanned there too, if something on its way has changed. The
+        class of the replan is in any case, where that is ``is_forced``.
+        """
+        m, walked, found, paths = self.playbook.privacy.m, asked.walked, list[Course](), self.planned
+        if (after := asked.after) is not None:
+            made = [(each, each.by_choice(after.choice or GO_ON)) for each in self.courses(after, is_forced=is_forced)]
+            paths = {each.number: walk for each, walk in made if walk is not None}
+        for number in self.planned:
+            path = paths.get(number)
+            if is_forced and number == asked.number:
+                found.append(Course(number, None, asked))
+            elif path is None:
+                continue
+            elif path.shared[: len(walked)] != walked:
+                # It is elsewhere: it can look the same only if all that is promised was over before.
+                if m is not None and m < len(walked) and path.shared[:m] == walked[:m]:
+                    found.append(Course(number, path, None))
+            elif not any(_is_hit(nodes[len(walked) - 1 :], asked.closure) for nodes in path.whole):
+                found.append(Course(number, path, None))
+            elif (entry := self._replan(number, walked, asked.closure)) is not None:
+                found.append(Course(number, None, entry))
+        return found
+
+    def told(self, asked: Replan) -> dict[int, Walk]:
+        """The walk of each class that has one by the rule: by which all went on before, as well."""
+        before = self.planned if asked.after is None else self.told(asked.after)
+        domain = self.playbook.problem.domain
+        courses = judge(self.playbook, self.courses(_gone_on(asked), is_forced=False), _maps(domain, asked.closure))
+        walks = {course.number: course.by_rule() for course in courses if course.number in before}
+        return {number: walk for number, walk in walks.items() if walk is not None}
+
+    def _replan(self, number: int, walked: tuple[Label, ...], closure: Closure) -> Replan | None:
+        """The replan of a class by itself; ``None`` where it cannot be made, and there is no route at all."""
+        key = number, walked, closure
+        if key not in self._known:
+            self._known[key] = None
+            with suppress(TooLargeError, BrokenPromiseError):
+                self._known[key] = _Replanner(self.playbook, number, self.trip).replan(walked, closure)
+        return self._known[key]
+
+
+def _gone_on(entry: Replan) -> Replan:
+    """The same replan, if the choice was to go on each time before it."""
+    return entry if entry.after is None else replace(entry, after=replace(_gone_on(entry.after), choice=GO_ON))
+
+
+def _is_hit(nodes: Sequence[Label], closure: Closure) -> bool:
+    """Whether a road of a way is closed or costs something else."""
+    dear = {(tail, head) for tail, head, _ in closure.costs}
+    return any(pair in dear or closure.shuts(*pair) for pair in pairwise(nodes))
+
+
+class _Replanner(Crowd):
     """Replans one class on one trip; what it knows of the playbook's own map serves all closures.
 
     Members are numbered as the class lists them.
     """
 
     def __init__(self, playbook: Playbook, number: int, trip: int) -> None:
-        self.playbook, self.number, self.trip = playbook, number, trip
+        self.number, self.trip = number, trip
         self.group = find_class(playbook, number)
-        self.labels, self.shared = self.group.members, self.group.shared(trip)
-        problem, privacy = playbook.problem, playbook.privacy
+        members, privacy = self.group.members, playbook.privacy
+        # Beside one another they count the same, unless a risk is bounded.
+        masses = dict.fromkeys(members, 1.0) if privacy.beta is None else chances(playbook, number, members)
+        super().__init__(playbook, masses)
+        self.shared = self.group.shared(trip)
+        problem = playbook.problem
         self.domain, self.goal = problem.domain, playbook.trips[trip].goal
-        at = {label: i for i, label in enumerate(problem.candidates)}
-        if not set(self.labels) <= at.keys():
-            raise BrokenPromiseError
-        candidates = [at[label] for label in self.labels]
-        self.nodes = [problem.candidate_nodes[i] for i in candidates]
         self.watchers = find_watchers(self.domain, problem.visibility, self.nodes)
-        task = prepare_task(problem, candidates)
+        task = prepare_task(problem, self.candidates)
         if task.uncoverable:
             raise BrokenPromiseError
-        # How probable each member is beside the others: by its share where a class is drawn.
-        prior = playbook.coverable_prior
-        self.masses: Floats = np.ones(len(self.labels))
-        if privacy.beta is not None:
-            self.masses = np.array(self.group.shares or [prior.get(label, 0.0) for label in self.labels])
-        # Who is left for each member by earlier trips, where the playbook was planned under a ledger.
-        place = {label: i for i, label in enumerate(self.labels)}
-        past = () if problem.past is None else problem.past.left
-        self.lines = [(place[one], {place.get(other) for other in others}) for one, others in past if one in place]
         # What a unit of each member's route adds to what the playbook keeps small, on its own map.
         self.rates: Floats = task.rates[trip] * self.masses
         self.own_rule = self.rule_on(self.domain)
 
-    def rule_on(self, domain: Domain) -> Rule:
-        """What the playbook's privacy makes of the members on a map."""
-        privacy = self.playbook.privacy
-        far = far_matrix(domain, self.nodes, privacy)
-        near = () if self.playbook.past is None else self.playbook.past.near
-        for one, other in ((self.labels.index(a), self.labels.index(b)) for a, b in near if {a, b} <= {*self.labels}):
-            far[one, other] = far[other, one] = False
-        if privacy.beta is None:
-            return KAndEll.of(far, privacy.k, privacy.spread)
-        return RiskBound.of(far, self.masses, privacy.beta, privacy.spread)
-
-    def keeps(self, rule: Rule, members: Members) -> bool:
-        """Whether some members keep the promise, and so does what earlier trips leave of them for each."""
-        histories = [[i for i in members if i in line] for owner, line in self.lines if owner in members]
-        return rule.qualifies(members) and all(rule.qualifies(left) for left in histories)
-
     def replan(
         self, walked: tuple[Label, ...], closure: Closure, choice: str | None = None, after: Replan | None = None
     ) -> Replan:
-        """The ways on under a closure, after what was walked so far."""
+        """The ways on under a closure, after what was walked so far, as if there were no other class."""
         here = walked[-1]
         if here in closure.nodes:
             expected = "other nodes than the one where the vehicle stands"
             raise InvalidInputError("closed_nodes", expected, label_text(here))
         rest = _Rest(self, change_domain(self.domain, closure), walked, has_new_costs=bool(closure.costs))
         going_on, giving_up = rest.go_on(), rest.give_up()
-        if choice is None and going_on.qualifies:
-            choice = GO_ON
-        if choice is not None and not giving_up.route:
-            choice = None  # there is nothing to choose where no road leads to the goal
-        return Replan(self.number, self.labels, self.trip, walked, closure, going_on, giving_up, choice, after)
+        made = Replan(self.number, self.labels, self.trip, walked, closure, going_on, giving_up, None, after)
+        return _decided(made, choice)
 
 
 class _Rest:
@@ -378,9 +438,26 @@ def with_contingencies(
                 uses[road].append((replanner, position))
             steps.setdefault(road, Counter())[tail, head] += len(replanner.labels)
 
-    def replans(closure: Closure) -> list[Replan]:
-        met = uses.get(frozenset(closure.roads[0]), ())
-        return [one.replan(one.shared[: position + 1], closure) for one, position in met]
+    def courses(closure: Closure) -> list[list[Course]]:
+        """What every class does on each trip."""
+        met: dict[tuple[int, int], Replan] = {}
+        for one, position in uses.get(frozenset(closure.roads[0]), ()):
+            met[one.trip, one.number] = one.replan(one.shared[: position + 1], closure)
+        found = []
+        for trip in sorted({trip for trip, _ in met}):
+            planned = _Observer(playbook, trip).planned.items()
+            mine = [Course(number, walk, met.get((trip, number))) for number, walk in planned]
+            found.append(judge(playbook, mine, [domain]))
+        return found
+
+    def replans(found: Sequence[Sequence[Course]]) -> tuple[Replan, ...]:
+        """The contingencies for one road, with what an observer sees; class by class, trip by trip."""
+        made = []
+        for mine in found:
+            told = {course.number: walk for course in mine if (walk := course.by_rule()) is not None}
+            entries = [course.entry for course in mine if course.entry is not None]
+            made += [_decided(with_sightings(playbook, each, mine, told, [domain]), None) for each in entries]
+        return tuple(sorted(made, key=lambda entry: (entry.number, entry.trip)))
 
     if not worst:
         named: dict[frozenset[Label], Pair] = {}
@@ -389,16 +466,19 @@ def with_contingencies(
         roads = [Closure((pair,)) for pair in named.values()]
         change_domain(domain, Closure(tuple(closure.roads[0] for closure in roads)))  # or it names what is no road
         in_time = takewhile(lambda _: not watch.is_over(), roads)
-        return replace(playbook, contingencies=tuple(entry for closure in in_time for entry in replans(closure)))
+        return replace(
+            playbook, contingencies=tuple(entry for closure in in_time for entry in replans(courses(closure)))
+        )
     bounds = {Closure((next(iter(used)),)): _most_harm(playbook, used) for used in steps.values()}
-    found: list[tuple[tuple[float, float], list[Replan]]] = []
+    found: list[tuple[tuple[float, float], list[list[Course]]]] = []
     for done, (closure, bound) in enumerate(sorted(bounds.items(), key=lambda item: item[1], reverse=True)):
         watch.tell("contingencies", done, len(bounds))
         if watch.is_over() or (len(found) == worst and found[-1][0] >= bound):
             break  # nor is any road after this one worse
-        entries = replans(closure)
-        found = sorted([*found, (_harm(playbook, entries), entries)], key=lambda one: one[0], reverse=True)[:worst]
-    return replace(playbook, contingencies=tuple(entry for _, entries in found for entry in entries))
+        made = courses(closure)
+        entries = [course.entry for mine in made for course in mine if course.entry is not None]
+        found = sorted([*found, (_harm(playbook, entries), made)], key=lambda one: one[0], reverse=True)[:worst]
+    return replace(playbook, contingencies=tuple(entry for _, made in found for entry in replans(made)))
 
 
 def _most_harm(playbook: Playbook, steps: Mapping[Pair, int]) -> tuple[float, float]:

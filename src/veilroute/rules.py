@@ -13,8 +13,12 @@ from functools import cached_property
 
 import numpy as np
 
+from veilroute.areas import area_rows
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks
 from veilroute.problem import ROUNDING
+
+_ENTRIES_PER_STEP = 1 << 22  #: of the tables that hold a row for each set
+_FEW_AREAS = 64  #: of so many all are looked at; of more only where a quicker look does not decide
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +49,11 @@ class Rule(ABC):
     @property
     def is_alike(self) -> bool:
         """Whether everybody is worth the same, so that those who are left out need only be counted."""
+        return True
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every class that keeps the promise qualifies; if not, no plan is proved to be the best."""
         return True
 
     @abstractmethod
@@ -135,7 +144,12 @@ def _has_far(members: list[int], far: Flags, num: int) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class RiskBound(Rule):
-    """The rule of a risk under a prior: no member, with those who stand near it, holds more than beta of its class.
+    """The rule of a risk under a prior: no area holds more than beta of the class.
+
+    An area is a set of members that are pairwise near each other (:mod:`veilroute.areas`). It is enough to look at the
+    maximal ones. If there are too many to list, the rule is stricter than the promise: the members near any one member
+    hold at most beta together. Every area is part of such a neighbourhood, so classes keep the promise, but nothing is
+    proved about the best ones.
 
     A class that splits into two that qualify is never needed, because a part costs no more: docs/theory,
     :ref:`Classes under a prior <theory-risk>`.
@@ -144,21 +158,27 @@ class RiskBound(Rule):
     near: Flags  #: per two members whether they stand near each other; true for a member and itself
     masses: Floats  #: how probable each member is, in any unit
     beta: float
-    is_strict: bool = False  #: whether also those count whom the class does not hold: then classes can be put together
+    areas: Flags | None  #: per maximal area of two or more whether it holds each member; ``None``: too many to list
 
     @classmethod
-    def of(cls, far: Flags, masses: Floats, beta: float, spread: str, *, is_strict: bool = False) -> RiskBound:
+    def of(cls, far: Flags, masses: Floats, beta: float, spread: str) -> RiskBound:
         """The rule under a reading of spread."""
         together = far if spread == "all-pairs" else ~np.eye(len(far), dtype=np.bool_)
-        return cls(together, _least_members(masses, beta), len(far), ~far, masses, beta, is_strict)
+        areas = area_rows(~far & together)
+        return cls(together, _least_members(masses, beta), len(far), ~far, masses, beta, areas)
 
     @property
     def worth(self) -> Floats:
         """The most hidden probability comes first."""
         return self.masses
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether areas are looked at themselves, and not their neighbourhoods."""
+        return self.areas is not None
+
     def qualify(self, sets: Int32s) -> Flags:
-        """Whether no member is near more than beta of the class, itself included; impossible without any mass."""
+        """Whether no area holds more than beta of the set; impossible without any mass."""
         is_class = self.hides(sets, np.ones(sets.shape, dtype=np.bool_))
         if not self.together.all():
             size = sets.shape[1]
@@ -166,31 +186,51 @@ class RiskBound(Rule):
         return np.asarray(is_class)
 
     def hides(self, sets: Int32s, is_left: Flags) -> Flags:
-        """Whether no member who is left is near more than beta of those who are."""
+        """Whether no area holds more than beta of the members that are left."""
         masses = np.where(is_left, self.masses[sets], 0.0)
         total = masses.sum(axis=1)
-        hides = total > 0
-        whom = np.arange(self.num)[:, None] if self.is_strict else sets.T
-        for at, each in enumerate(whom):
-            near = np.where(self.near[each[:, None], sets], masses, 0.0).sum(axis=1)
-            is_within = near <= self.beta * total * (1 + ROUNDING)
-            hides &= is_within if self.is_strict else is_within | ~is_left[:, at]
+        limit = self.beta * total * (1 + ROUNDING)
+        hides = (total > 0) & (masses.max(axis=1, initial=0.0) <= limit)
+        if self.is_plain:
+            return np.asarray(hides)
+        rows = np.flatnonzero(hides)
+        if self.areas is None or len(self.areas) > _FEW_AREAS:
+            # Most sets keep the bound even for all that is near a member: only the others are asked about areas.
+            is_within = np.ones(len(sets), dtype=np.bool_)
+            for at, each in enumerate(sets.T):
+                near = np.where(self.near[each[:, None], sets], masses, 0.0).sum(axis=1)
+                is_within &= (near <= limit) | ~is_left[:, at]
+            if self.areas is None:
+                return np.asarray(hides & is_within)
+            rows = np.flatnonzero(hides & ~is_within)
+        step = max(1, _ENTRIES_PER_STEP // (self.num + len(self.areas)))
+        for begin in range(0, rows.size, step):
+            some = rows[begin : begin + step]
+            spread_out = np.zeros((some.size, self.num))
+            spread_out[np.arange(some.size)[:, None], sets[some]] = masses[some]
+            hides[some] = (spread_out @ self._in_area).max(axis=1) <= limit[some]
         return np.asarray(hides)
+
+    @cached_property
+    def _in_area(self) -> Floats:
+        """Per member and area 1 where the area holds the member: what sums of masses are multiplied by."""
+        return np.asarray(() if self.areas is None else self.areas.T, dtype=np.float64)
 
     @property
     def is_alike(self) -> bool:
         """No: members differ in their probabilities."""
         return False
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether no two members that may be in one class are near each other: only the heaviest one matters then."""
-        return not self.is_strict and int((self.near & self.together).sum()) == 0
+        return int((self.near & self.together).sum()) == 0
 
     def renumbered(self, order: Ints) -> RiskBound:
         """The same rule where ``order[i]`` is called i."""
         at = np.ix_(order, order)
-        return replace(self, together=self.together[at], near=self.near[at], masses=self.masses[order])
+        areas = None if self.areas is None else self.areas[:, order]
+        return replace(self, together=self.together[at], near=self.near[at], masses=self.masses[order], areas=areas)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +268,11 @@ class Linked(Rule):
     def is_alike(self) -> bool:
         """What the privacy says."""
         return self.own.is_alike
+
+    @property
+    def is_exact(self) -> bool:
+        """What the privacy says."""
+        return self.own.is_exact
 
     @cached_property
     def _lines(self) -> Ints:

@@ -57,7 +57,8 @@ class _Explainer:
         self.linking, self.playbook = linking, playbook
         problem = playbook.problem
         counted = [problem.candidates[i] for i in problem.counted]
-        numbers = linking.roster.enter(problem.domain.sha256, places_of(problem.domain, counted, problem.names))
+        places = places_of(problem.domain, counted, problem.names)
+        numbers = linking.join(problem.domain.sha256, places, playbook.privacy)
         self.label = dict(zip(numbers, counted, strict=True))
         blocked, exposed = set(playbook.uncoverable), set(playbook.exposed_candidates)
         self.coverable = {n for n, own in self.label.items() if own not in blocked}
@@ -79,8 +80,10 @@ class _Explainer:
         seen = linking.sightings(number, self.since)
         if not seen:
             return None
+        if number not in self.coverable and linking.trips == "occasional":
+            return None
         if number not in self.coverable:
-            reason = "no walk of this trip covers it, and that no trip takes place is seen as well"
+            reason = "no walk of this trip covers it, and a missing trip shows"
             day = linking.entries[seen[-1][0].entry].date
             return Shortfall(self.label[number], day, (), reason, "a trip that covers it")
         for at in range(len(seen)):
@@ -94,8 +97,10 @@ class _Explainer:
             reason = f"since {entry.date} linked trips leave {self.names(left)}"
             advice = f"k={k} already on {entry.date}"
             if seen[at][0].group < 0:
-                reason += ": it had no route then, which is seen as well"
-                advice = f"a k or ell on {entry.date} that hides it, or leaving it out of the candidates"
+                reason += ": it had no route on that day, and a missing trip shows"
+                advice = f"at least {k} places that get their first route on the same day"
+                if linking.trips == "listed":
+                    advice = f"a k or ell on {entry.date} that hides it, or leaving it out of the candidates"
             elif entry.parent is None and at:
                 advice = f"planning the playbook of {entry.date} under the ledger"
             return Shortfall(self.label[number], entry.date, self.labels(left), reason, advice)

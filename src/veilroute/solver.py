@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veilroute import metrics
+from veilroute.arrays import Candidate
 from veilroute.checks import check_finite, check_list, check_whole
-from veilroute.domain.graph import Label, plain_label
-from veilroute.errors import InvalidInputError
+from veilroute.domain.graph import Label, label_text, plain_label
+from veilroute.errors import InvalidInputError, shorten
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
 from veilroute.posterior import Sights
-from veilroute.problem import ROUNDING, Privacy, Problem, check_fit, names_sha256, places_sha256
+from veilroute.problem import Privacy, Problem, check_fit, names_sha256, places_sha256
 from veilroute.progress import ProgressCallback, Watch, check_time_limit
 
 if TYPE_CHECKING:
@@ -79,14 +80,25 @@ def solve(
     # Here and not at the top, because compiling kernels would make `import veilroute` slow.
     from veilroute.covering.crew import at_work
     from veilroute.kernels.jit import ready_seconds
-    from veilroute.planners import PLANNERS, find_planner
+    from veilroute.planners import PLANNERS, find_planner, takes_any_order
+    from veilroute.planners.plan import plan_nobody
 
     privacy = Privacy() if privacy is None else privacy
     check_whole("seed", seed, "an integer between -2^53 and 2^53", least=1 - 2**53, most=2**53 - 1)
     check_fit(problem, privacy)
-    run = find_planner(planner, options)
+    try:
+        run = find_planner(planner, options)
+    except InvalidInputError as error:
+        if error.field not in Privacy.__dataclass_fields__:
+            raise
+        asked = ", ".join(
+            f"{name}={shorten(options[name])}" for name in Privacy.__dataclass_fields__ if name in options
+        )
+        raise InvalidInputError(error.field, f"within the privacy; did you mean Privacy({asked})?") from None
     if privacy.mechanism == "randomised" and planner != "optimal":
         raise InvalidInputError("planner", "optimal for a randomised playbook", planner)
+    if privacy.risk is None and privacy.k > problem.num_places:
+        return _assemble(problem, privacy, planner, plan_nobody(problem, seed))
     if problem.past is not None:
         if privacy.mechanism == "randomised":
             expected = "partition under a ledger: every draw that can be linked with an earlier one tells more"
@@ -95,7 +107,12 @@ def solve(
             raise InvalidInputError("planner", "optimal, pbp, m-pbp or fleet to plan under a ledger", planner)
     watch = Watch(progress, check_time_limit(time_limit_s), should_stop, ready_seconds)
     with at_work(workers):
-        return _plan(problem, privacy, planner, partial(run, problem, privacy, seed=seed, watch=watch, **options))
+        if not takes_any_order(planner, options):
+            return _assemble(problem, privacy, planner, run(problem, privacy, seed=seed, watch=watch, **options))
+        # So that nothing depends on the order in which somebody has listed the candidates, not even between equals.
+        order = sorted(range(len(problem.candidates)), key=partial(_place_of, problem))
+        plan = run(problem.reordered(order), privacy, seed=seed, watch=watch, **options)
+        return _assemble(problem, privacy, planner, _as_listed(plan, order))
 
 
 def extend_playbook(
@@ -104,10 +121,9 @@ def extend_playbook(
     """Extend every route of a trip at both ends: the paper's Lemma Path-Extension as code.
 
     The lemma: a (k, ell, m)-anonymized path stays one when a path that does not depend on the transit point leads to
-    its start, and any path leads on from its goal. Here all routes of the trip get the same two, so whoever was hidden
-    is hidden still, at the same k, ell and m. (A risk of whole routes stays what it was; one of their first m nodes may
-    not, and is refused.) What this costs is measured anew, against the cheapest routes of the
-    longer trip; nothing is said about whether it is the least.
+    its start, and any path leads on from its goal. Here all routes of the trip get the same two, so a candidate that
+    was hidden is still hidden, at the same k, ell, m and risk. The cost is measured again, against the cheapest routes
+    of the longer trip; nothing is said about whether it is the least.
 
     Parameters
     ----------
@@ -130,11 +146,6 @@ def extend_playbook(
         )
     old, privacy = problem.trips[trip], playbook.privacy
     walks = [_checked_walk(problem, name, walk) for name, walk in (("before", before), ("after", after))]
-    if privacy.beta is not None and privacy.m is not None and max(map(len, walks)) > 1:
-        # After a longer beginning more routes look alike, and under a risk more company is not always less risk.
-        raise InvalidInputError(
-            "playbook", "k by a partition, or whole routes: a risk may rise with a longer beginning"
-        )
     ahead, behind = walks[0] or [problem.start_nodes[trip]], walks[1] or [problem.goal_nodes[trip]]
     if ahead[-1] != problem.start_nodes[trip]:
         raise InvalidInputError("before", f"a walk that ends at the start {old.start}", before[-1])
@@ -218,29 +229,26 @@ def _checked_walk(problem: Problem, name: str, labels: Sequence[Label]) -> list[
     return nodes
 
 
-def _plan(problem: Problem, privacy: Privacy, planner: str, run: Callable[..., Plan]) -> Playbook:
-    """Plan, and once more where what is to be hidden shows all the same."""
-    from veilroute.planners import PLANNERS
-
-    plan = run()
-    playbook = _assemble(problem, privacy, planner, plan)
-    if planner not in PLANNERS or _keeps_risk(playbook):
-        return playbook
-    # Classes whose routes are the same look like one, and there members stand near each other whom no class holds
-    # together. What is proved about plans stays true of those that avoid this, if they hide as much.
-    strict = run(is_strict=True)
-    strict = replace(strict, num_anonymizable=plan.num_anonymizable)
-    again = _assemble(problem, privacy, planner, replace(strict, is_optimal=False, least_mean=None, certificate=None))
-    if again.claims.hidden_mass != playbook.claims.hidden_mass:
-        return again
-    proved = replace(strict, is_optimal=plan.is_optimal, least_mean=plan.least_mean, certificate=plan.certificate)
-    return _assemble(problem, privacy, planner, proved)
+def _place_of(problem: Problem, candidate: int) -> tuple[int, str]:
+    """What candidates are sorted by before planning: their nodes, and the labels of those at one node."""
+    return problem.candidate_nodes[candidate], label_text(problem.candidates[candidate])
 
 
-def _keeps_risk(playbook: Playbook) -> bool:
-    """Whether what an observer believes stays within what is promised."""
-    beta, worst = playbook.privacy.beta, playbook.claims.worst_posterior
-    return beta is None or worst is None or worst <= beta * (1 + ROUNDING)
+def _as_listed(plan: Plan, order: Sequence[int]) -> Plan:
+    """A plan of a problem's candidates in another order as one of the problem: ``order[i]`` was planned as i.
+
+    Classes and their members are in the order of the problem's list.
+    """
+    members = [order[i] for i in plan.task.members]
+    classes = []
+    for each in plan.classes:
+        listed = tuple(sorted(each.members, key=members.__getitem__))
+        own = {key: each.own[key] for key in sorted(each.own, key=lambda key: (key[0], members[key[1]]))}
+        classes.append(replace(each, members=listed, own=own))
+    classes.sort(key=lambda each: (not each.is_anonymized, [members[i] for i in each.members]))
+    uncoverable = sorted(order[i] for i in plan.task.uncoverable)
+    task = replace(plan.task, members=tuple(map(Candidate, members)), uncoverable=tuple(map(Candidate, uncoverable)))
+    return replace(plan, task=task, classes=tuple(classes))
 
 
 def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> Playbook:
@@ -256,6 +264,7 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         member_routes = {
             (trip, label_of_member[member]): Route(task.domain.labels_of(walk), cost, trip)
             for (trip, member), (walk, cost) in group.own.items()
+            if not np.array_equal(walk, group.walks[trip])  # a copy of what all share would be one too many
         }
         shares = tuple(group.shares[i] for i in group.members) if group.shares else ()
         classes.append(PlaybookClass(members, group.is_anonymized, routes, member_routes, shares))

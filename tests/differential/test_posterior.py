@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from plain_cliques import heaviest_area
 
 NUM_PLAYBOOKS = 50
 METHODS: dict[str, dict[str, Any]] = {
@@ -86,14 +87,14 @@ def test_bayes_success_is_that_of_qif(name: str) -> None:
         assert len(told) == channel.shape[1]
         for column, route in zip(posterior.T, told, strict=True):
             assert [route.get(label, 0.0) for label in hidden] == pytest.approx(column.tolist(), abs=1e-9)
-        assert report.worst == pytest.approx(worst_near(book, hidden, posterior), abs=1e-9)
+        assert report.worst == pytest.approx(worst_area(book, hidden, posterior), abs=1e-9)
         num_compared += 1
     assert qif is not None
     assert num_compared > NUM_PLAYBOOKS // 2
 
 
-def worst_near(book: vr.Playbook, hidden: list[Any], posterior: Any) -> float:
-    """The largest posterior within ell of a possible place, with distances by covering walks of single trips."""
+def worst_area(book: vr.Playbook, hidden: list[Any], posterior: Any) -> float:
+    """The largest posterior of places pairwise closer than ell, with distances by covering walks of single trips."""
     domain = book.problem.domain
     close = np.eye(len(hidden), dtype=bool)
     for i, a in enumerate(hidden):
@@ -102,5 +103,5 @@ def worst_near(book: vr.Playbook, hidden: list[Any], posterior: Any) -> float:
                 away = vr.cover(vr.Problem(domain, [vr.Trip(a, b)], [a]), []).cost
                 close[i, j] |= away < book.privacy.ell
                 close[j, i] |= away < book.privacy.ell
-    sums = [float(column[close[i]].sum()) for column in posterior.T for i in range(len(hidden)) if column[i] > 0]
-    return max(sums)
+    everybody = range(len(hidden))
+    return max(heaviest_area(everybody, lambda i, j: bool(close[i, j]), column.__getitem__) for column in posterior.T)

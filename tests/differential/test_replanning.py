@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import veilroute as vr
+from closed_roads import audited as audit_replan
 from closed_roads import best_rest, changed_graph, check_walk, draw_closure, watchers_of
 from reference import World, covering_cost
 from strategies import COSTS, KINDS, build_domain, build_visibility
 from street_samples import little_town
-from veilroute.auditing.detours import audit_replan
 
 NUM = 200
 

@@ -177,7 +177,7 @@ def test_rbp_does_not_depend_on_k_and_a_larger_m_goes_on_with_its_walk(problem: 
 def test_the_directed_counterexample_cannot_be_anonymized_whole(partitioner: str) -> None:
     """All five tuples are anonymizable, but t2, t3 exclude t4, t5, and only one side can have t1."""
     playbook = vr.solve(fork(directed=True), vr.Privacy(k=3, ell=1), planner="pbp", partitioner=partitioner)
-    assert playbook.status == "optimal"
+    assert playbook.status == "optimal" if partitioner == "exact" else playbook.search_completed
     assert playbook.claims.num_coverable == 5
     assert playbook.claims.num_anonymized == 3
     if partitioner == "exact":

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 import linked
+import linked_weeks
 import veilroute as vr
 from linked import Figures, Watcher, rows_of
 from linked_entries import THERE, town
+from linked_weeks import ASSUMPTIONS, Drive
 
 A, B, C, D = (0, 2), (0, 5), (2, 0), (2, 3)
 
@@ -22,15 +24,15 @@ def book_of(*classes: tuple[tuple[int, int], ...], refused: tuple[tuple[int, int
     return replace(book, classes=tuple(groups))
 
 
-def test_the_observer_intersects_classes_and_days_without_a_route() -> None:
+def test_the_observer_intersects_classes_and_makes_nothing_of_days_without_a_route() -> None:
     watcher = Watcher()
     watcher.watch(book_of((A, B), (C, D)))
     assert watcher.share(2) == 0
     assert watcher.share(3) == 100
     watcher.watch(book_of((A, C), refused=(B, D)))
-    assert watcher.left == {A: {A}, B: {B}, C: {C}, D: {D}}
-    assert watcher.hidden == {A, C}
-    assert watcher.share(2) == 100
+    assert watcher.left == {A: {A}, B: {A, B}, C: {C}, D: {C, D}}
+    assert (watcher.hidden, watcher.refused) == ({A, C}, {B, D})
+    assert watcher.share(2) == 50
 
 
 def test_days_that_do_not_go_together_are_not_safe() -> None:
@@ -52,3 +54,28 @@ def test_it_runs(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(is_safe for _, is_safe in found.values())
     assert all(len(cells) == len(linked.HEADINGS) for cells, _ in found.values())
     assert found["swapped, kept"][0][9] == "100"
+
+
+@pytest.mark.parametrize("promise", linked_weeks.PROMISES)
+def test_linked_weeks_keep_what_was_promised_under_their_own_assumption(
+    promise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Newcomers and leavers each week; the observer compares routes and nothing else."""
+    privacy, *_ = linked_weeks.PROMISES[promise]
+    monkeypatch.setattr(linked_weeks, "PROMISES", {promise: (privacy, 8, 10)})
+    rows = list(linked_weeks.rows_of(5, 2))
+    assert all(is_kept for _, is_kept in rows)
+    assert [cells[0] for cells, _ in rows] == ["occasional", "occasional", "expected", "expected"]
+    assert [cells[7] for cells, _ in rows] == ["occasional", "(expected)", "expected", "(occasional)"]
+    if privacy.risk is None:
+        assert int(rows[1][0][8]) > 0, "newcomers that were planned as if nobody expected their trips"
+
+
+def test_the_observer_of_linked_weeks_finds_what_plans_without_a_ledger_show() -> None:
+    """Rooms of their own for a week: b goes another way on the second day, and c has no trip."""
+    seen: list[dict[str, Drive]] = [{"a": ("x",), "b": ("x",), "c": ("x",)}, {"a": ("y",), "b": ("z",), "c": None}]
+    days = {observer: next(linked_weeks.days_to_compare(seen, "c", observer)) for observer in ASSUMPTIONS}
+    assert days == {"occasional": [0], "expected": [0, 1]}
+    assert linked_weeks.left(seen, "c", [0]) == {"a", "b", "c"}
+    assert linked_weeks.left(seen, "c", [0, 1]) == {"c"}
+    assert linked_weeks.left(seen, "b", [0, 1]) == {"b"}

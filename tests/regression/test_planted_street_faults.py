@@ -15,7 +15,7 @@ from door_towns import door_problem, winding_town
 from veilroute.auditing.detours import audit_replan
 from veilroute.domain.codec import domain_from_dict
 from veilroute.domain.turns import Turns, with_rules
-from veilroute.playbook import playbook_from_json
+from veilroute.playbook import PlaybookClass, playbook_from_json
 
 Data = dict[str, Any]
 
@@ -152,14 +152,16 @@ def test_an_illegal_route_hides_nobody(honest: Data) -> None:
 
 
 def test_two_at_one_spot_do_not_help_each_other(problem: vr.Problem) -> None:
-    """They are two who look the same, but not apart."""
+    """Two names at one door are one place at every distance, 0 included."""
     label, node = problem.domain.also[0]
     twins = replace(problem, candidates=[label, problem.domain.label(node)])
-    book = vr.solve(twins, vr.Privacy(k=2, ell=0))
-    assert broken(vr.audit(book)) == {}
-    found = broken(vr.audit(replace(book, privacy=vr.Privacy(k=2, ell=1e-9))))
-    assert "are only 0 apart" in found["spread"]
-    assert vr.solve(twins, vr.Privacy(k=2, ell=1e-9)).status == "infeasible"
+    for ell in (0, 1e-9):
+        assert vr.solve(twins, vr.Privacy(k=2, ell=ell)).status == "infeasible"
+    alone = vr.solve(twins, vr.Privacy(k=1, ell=0))
+    (route,) = alone.classes[0].routes
+    together = PlaybookClass(tuple(twins.candidates), True, (route,), {})
+    forged = replace(alone, classes=(together,), privacy=vr.Privacy(k=2, ell=0))
+    assert "anonymized" in broken(vr.audit(forged))
 
 
 def lift_ban(problem: vr.Problem) -> tuple[vr.Problem, str]:

@@ -276,11 +276,11 @@ def test_what_the_instance_does_not_state_is_not_taken_for_granted(
         in (entry["evidence"])
     )
     assert "  UNSTATED  k           3\n" in command(*audit).out
-    code, out, _ = command(*audit, "-k", 3, "--ell", 1, "--m", "inf", "--spread", "witness", "--radius", 0, "--json")
+    code, out, _ = command(*audit, "-k", 3, "--ell", 0, "--m", "inf", "--spread", "witness", "--radius", 0, "--json")
     assert (code, claims_of(out)["instance"]["checked"]) == (0, True)
     for option, value, said in (
         ("-k", 2, "k: the instance says 2, the playbook 3"),
-        ("--ell", 4, "ell: the instance says 4, the playbook 1"),
+        ("--ell", 4, "ell: the instance says 4, the playbook 0"),
         ("--m", 5, "m: the instance says 5, the playbook the whole route"),
         ("--spread", "all-pairs", "spread: the instance says all-pairs"),
         ("--radius", 2, "visibility: the instance says within 2, the playbook a node sees itself only"),

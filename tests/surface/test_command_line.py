@@ -39,7 +39,7 @@ def test_plan_json_has_the_keys_of_the_contract(command: Command, building: Path
     result = json.loads(done.out)
     assert set(result) >= PLAN_KEYS
     assert result["status"] == "optimal"
-    assert (result["k"], result["ell"], result["m"], result["spread"]) == (3, 1, None, "witness")
+    assert (result["k"], result["ell"], result["m"], result["spread"]) == (3, 0, None, "witness")
     assert result["gap"] == 0
     for group in result["classes"]:
         assert set(group) >= {"members", "cost", "anonymized", "route"}

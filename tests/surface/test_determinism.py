@@ -37,7 +37,7 @@ for kind in kinds:
         import networkx as nx
         graph = nx.relabel_nodes(nx.random_geometric_graph(60, 0.25, seed=4), lambda n: f"place {n}")
         part = max(nx.connected_components(graph), key=len)
-        domain = vr.Domain.from_networkx(graph.subgraph(sorted(part)))
+        domain = vr.Domain.from_networkx(graph.subgraph(sorted(part)), default_cost=1)
         visibility = vr.AtNode()
     start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
     candidates = vr.draw_candidates(domain, start, goal, 11, seed=2)

@@ -11,6 +11,7 @@ import veilroute as vr
 from commands import Command, assert_refused
 from veilroute.auditing.underway import audit_underway
 from veilroute.cli.day_files import write_day
+from veilroute.jsontext import dump_canonical
 
 
 @pytest.fixture
@@ -43,6 +44,23 @@ def test_a_breakdown_is_written_and_goes_on(command: Command, monday: Path) -> N
     )  # fmt: skip
     assert again.code == 0, again
     assert again.out.startswith(f"Changed: the road from {route[6]} to {route[7]} is closed.\n")
+    audit = command("audit", "town.json", "--day", "later", "--before", "rest", "--before", monday, "--strict")
+    assert audit.code == 0, audit
+    assert audit.out.startswith("The day keeps its word: all ")
+    assert "  rest-1:begins " in audit.out and "  same-files " in audit.out
+    alone = command(
+        "audit", "town.json", "--day", "later/day.json", "--before", "rest", "--before", monday, "--reruns", 0
+    )
+    assert (alone.code, "UNPROVED  same-files" in alone.out) == (0, True)
+    for missing in ((), ("--before", monday)):
+        assert_refused(command("audit", "town.json", "--day", "later", *missing), "before", "day that")
+    other = command("audit", "town.json", "--day", "rest", "--before", monday, "--before", "later")
+    assert_refused(other, "before", "only days that this one goes on from")
+    assert_refused(command("audit", "town.json", "--day", monday, "--before", monday), "before", "this one is whole")
+    data = json.loads(Path("later/day.json").read_bytes())
+    Path("later/day.json").write_bytes(dump_canonical(data | {"direct_cost": data["direct_cost"] + 1}))
+    forged = command("audit", "town.json", "--day", "later", "--before", "rest", "--before", monday)
+    assert (forged.code, "VIOLATED  same-files" in forged.out) == (1, True)
     assert command(*asked, "-o", "other").code == 0
     assert Path("other/day.json").read_bytes() == Path("rest/day.json").read_bytes()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
+from veilroute.jsontext import dump_canonical
 
 ROWS = [
     "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@",
@@ -42,7 +44,10 @@ def office(command: Command) -> Command:
     assert "Before it is used, enter it: veilroute ledger add week.jsonl monday.json" in monday.out
     entered = command("ledger", "add", "week.jsonl", "monday.json", "--date", "2026-11-16")
     assert (entered.code, entered.err) == (0, "")
-    assert "claims hold.\nEntered: playbook 1 of week.jsonl, in use from 2026-11-16.\nHead: " in entered.out
+    assert (
+        "claims hold.\nEntered: playbook 1 of week.jsonl, in use from 2026-11-16.\nAssumed: places have trips"
+        in entered.out
+    )
     return command
 
 
@@ -60,6 +65,72 @@ def reckless(office: Command) -> None:
     assert "linked trips leave too few for 1,15 2,22 1,31 8,17 8,25 8,31" in done.err
 
 
+def test_who_is_who_is_said_and_can_be_corrected(office: Command) -> None:
+    """1,15 disappears, and 1,12 appears three cells from it, with ell 6."""
+    instead = CUSTOMERS.replace("1,15", "1,12")
+    taken = "1 place gone, 1 new, the nearest 3 apart; 1 taken for the same under another name: 1,15 = 1,12 (say "
+    taken += "otherwise with: veilroute ledger different week.jsonl A B)."
+    planned = office("plan", "office.map", *THERE, "-o", "t.json", "--ledger", "week.jsonl", "--candidates", instead)
+    assert (planned.code, planned.err) == (0, "")
+    assert taken in planned.out
+    assert office("ledger", "add", "week.jsonl", "t.json", "--date", "2026-11-17").out.count(taken) == 1
+    checked = office("ledger", "check", "week.jsonl")
+    assert "Taken for the same under another name: 1,15 = 1,12 (3)." in checked.out
+    assert json.loads(office("ledger", "check", "week.jsonl", "--json").out)["taken_for_the_same"] == [
+        {"was": "1,15", "now": "1,12", "distance": 3.0}
+    ]
+
+    said = office("ledger", "different", "week.jsonl", "1,12", "1,15", "--date", "2026-11-18")
+    assert said.code == 0
+    assert said.out.startswith("Recorded: 1,12 and 1,15 are two different places.\nHead: ")
+    checked = office("ledger", "check", "week.jsonl")
+    assert "You said on 2026-11-18: 1,12 and 1,15 are different places." in checked.out
+    assert "Taken for the same" not in checked.out
+    assert office("ledger", "same", "week.jsonl", "1,12", "9,9").err.startswith("veilroute: no place called 9,9 is in")
+    for wrong in (("same", "1,12", "1,12"), ("different", "7,7", "6,6"), ("same", "1,31", "8,3")):
+        assert office("ledger", *wrong[:1], "week.jsonl", *wrong[1:]).code == 2
+
+
+def test_the_assumption_is_chosen_once_and_printed_by_every_command(office: Command) -> None:
+    """Also for a ledger of the first format, which says nothing of it."""
+    made = office("ledger", "new", "daily.jsonl", "--trips", "expected")
+    assert (made.code, made.err) == (0, "")
+    assert "Assumed: every place that is served has a trip every day, so a missing trip shows (trips: exp" in made.out
+    assert office("ledger", "new", "other.jsonl", "--trips", "listed").code == 2
+    assert office("ledger", "new", "other.jsonl", "--trips", "listed").err.count("occasional or expected") == 1
+    assert office("ledger", "add", "daily.jsonl", "monday.json", "--date", "2026-11-16", "--anyway").code == 1
+    there = ("plan", "office.map", *THERE, "--candidates", f"{CUSTOMERS} 2,12")
+    monday = office(*there, "-o", "first.json", "--ledger", "daily.jsonl")
+    assert "(trips: expected)" in monday.out
+    assert office("ledger", "add", "daily.jsonl", "first.json", "--date", "2026-11-16").code == 0
+    asked = office("ledger", "what-if", "daily.jsonl", "--remove", "2,12", "--json")
+    data = json.loads(asked.out)
+    assert (data["trips"], data["keeps_all"], data["lost"]) == ("expected", False, [])
+    assert [2, 12] in [each["candidate"] for each in data["broken"]]
+    told = office("ledger", "what-if", "daily.jsonl", "--remove", "2,12").out
+    assert "Entering it would break earlier promises to" in told
+    assert "(trips: expected)" in told
+    less = plan_json(office, "daily.jsonl", CUSTOMERS)
+    assert (less["trips"], [2, 12] in [each["candidate"] for each in less["broken"]]) == ("expected", True)
+
+    append_first = {"entry": {"format": "veilroute-ledger/1"}, "previous": ""}
+    sha256 = hashlib.sha256(dump_canonical(append_first)).hexdigest()
+    Path("old.jsonl").write_bytes(dump_canonical(append_first | {"sha256": sha256}))
+    old = office("ledger", "check", "old.jsonl")
+    assert old.code == 0
+    assert "because this file has the old format" in old.out
+    assert "make a new ledger: veilroute ledger new FILE" in old.out
+
+
+def plan_json(office: Command, ledger: str, candidates: str) -> dict[str, Any]:
+    done = office(
+        "plan", "office.map", *THERE, "-o", "less.json", "--ledger", ledger, "--json", "--candidates", candidates
+    )
+    assert done.err == ""
+    data: dict[str, Any] = json.loads(done.out)
+    return data
+
+
 def test_a_week(office: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """A customer joins, one is asked about who may leave, one plan is made without the ledger, and used anyway."""
     tuesday = plan(office, "tuesday.json", "--candidates", f"{CUSTOMERS} 2,12")
@@ -68,7 +139,9 @@ def test_a_week(office: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     assert office("ledger", "add", "week.jsonl", "tuesday.json", "--date", "2026-11-17").code == 0
     safe = office("ledger", "check", "week.jsonl")
     assert (safe.code, safe.err) == (0, "")
-    assert safe.out.startswith("Safe: whoever links all trips of the 2 playbooks is left with what was promised.")
+    assert safe.out.startswith(
+        "Safe: an observer who links all trips of the 2 playbooks learns no more than was promised."
+    )
     assert "Keep a copy of the head elsewhere" in safe.out
     assert office("ledger", "check", "week.jsonl", "--head", vr.read_ledger("week.jsonl").head).code == 0
 
@@ -77,6 +150,7 @@ def test_a_week(office: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (asked.code, asked.err) == (0, "")
     lines = asked.out.splitlines()
     assert lines[0] == "No longer hidden: 1,15 2,12."
+    assert lines[4].startswith("Assumed: places have trips now and then")
     assert lines[1].startswith("  1,15: on 2026-11-16 it was hidden with 1,2, and 1,2 is no longer listed.")
     assert "keeping 1,2, last listed on 2026-11-17, as a candidate" in lines[1]
     assert lines[2].startswith("  2,12: of those with whom it could be hidden, 1,15 cannot be hidden any more.")
@@ -98,7 +172,9 @@ def test_a_week(office: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     reckless(office)
     broken = office("ledger", "check", "week.jsonl")
     assert broken.code == 1
-    assert broken.out.startswith("NOT SAFE: whoever links all trips of the 3 playbooks is left with too few for 1,15")
+    assert broken.out.startswith(
+        "NOT SAFE: an observer who links all trips of the 3 playbooks has too few places to choose from for 1,15"
+    )
     assert "that of 2026-11-16 broken on 2026-11-18" in broken.out
     data = json.loads(office("ledger", "check", "week.jsonl", "--json").out)
     assert (data["safe"], data["playbooks"]) == (False, 3)
@@ -123,7 +199,7 @@ def test_whoever_loses_their_hiding_is_named_and_the_rest_is_planned(office: Com
     done = office("plan", "office.map", *THERE, "--candidates", left, "-o", "b.json", "--ledger", "week.jsonl")
     assert done.code == 0, "who gets no route is not given away by one"
     assert "6 of 7 candidates hidden" in done.out
-    assert "Because of earlier trips, which whoever watches may link with this one:" in done.out
+    assert "Because of earlier trips, which an observer may link with this one:" in done.out
     reason = "8,3: on 2026-11-16 it was hidden with 8,17, and 8,17 is no longer listed."
     assert done.out.count(reason) == 1
     found = plan(office, "b.json", "--candidates", left)

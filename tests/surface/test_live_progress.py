@@ -260,15 +260,15 @@ def test_the_summary_says_how_far_from_the_optimum_the_plan_may_be(found: vr.Pla
     assert "at most 0.9% above the best that hides as many: bound 0.04371)." in headline(partly)[1]
     useless = replace(found, claims=replace(found.claims, mac=0.0441, mac_lower_bound=0.0))
     assert headline(useless)[1].endswith("(MAC 0.0441, not proved optimal).")
-    assert "bound of 0 says little about how good the plan is" in headline(useless)[5]
+    assert "bound of 0 says little about how good the plan is" in headline(useless)[-1]
     weak = replace(found, claims=replace(found.claims, mac=0.2, mac_lower_bound=0.004))
-    assert "bound of 0.004 says little about how good the plan is" in headline(weak)[5]
-    assert len(headline(close)) == len(headline(found)) == 5
+    assert "bound of 0.004 says little about how good the plan is" in headline(weak)[-1]
+    assert len(headline(close)) == len(headline(found))
     assert re.fullmatch(
-        r"All routes together cost \d+ \(\d+\.\d%\) more; the worst single detour is \d+\.", headline(found)[4]
+        r"All routes together cost \d+ \(\d+\.\d%\) more; the worst single detour is \d+\.", headline(found)[-1]
     )
     old = replace(found, claims=replace(found.claims, total_extra=None, worst_extra=None))
-    assert len(headline(old)) == 4
+    assert len(headline(old)) == len(headline(found)) - 1
     proved = replace(found, status="optimal", claims=replace(found.claims, mac=0.0441, mac_lower_bound=0.0441))
     assert headline(proved)[1].endswith("(MAC 0.0441, proved optimal).")
 

@@ -18,6 +18,7 @@ from street_samples import little_book, little_problem
 from veilroute.auditing.verdicts import ClaimVerdict
 from veilroute.domain.graph import label_text
 from veilroute.formats import Instance
+from veilroute.jsontext import dump_canonical
 
 KEYS = {"route", "cost", "still_hidden", "dropped", "qualifies"}
 
@@ -60,6 +61,34 @@ def test_every_process_writes_the_same_bytes(town: Path, tmp_path: Path) -> None
     assert len(found) == 1
 
 
+def test_a_replan_is_audited_from_its_file(command: Command, town: Path) -> None:
+    asked = ["replan", town, "--class", 1, "--at", 101, "--closed", "101,102"]
+    assert command(*asked, "-o", "rest.json").code == 0
+    done = command("audit", town, "--replan", "rest.json", "--strict")
+    assert (done.code, done.err) == (0, ""), done
+    assert done.out.startswith("The replan keeps its word: all 11 claims hold.\n\nClass 1 at 101, node 2")
+    told = json.loads(command("audit", town, "--replan", "rest.json", "--json").out)
+    assert (told["holds"], told["verdict"], len(told["claims"])) == (True, "holds", 11)
+    honest = json.loads(Path("rest.json").read_bytes())
+    for name in ("going_on", "giving_up"):
+        forged = honest | {name: honest[name] | {"seen": honest[name]["seen"] | {"num_possible": 7}}}
+        Path("forged.json").write_bytes(dump_canonical(forged))
+        done = command("audit", town, "--replan", "forged.json")
+        assert (done.code, "Do not rely on this replan: 1 claim violated (observer)." in done.out) == (1, True)
+        del forged[name]["seen"]
+        Path("forged.json").write_bytes(dump_canonical(forged))
+        done = command("audit", town, "--replan", "forged.json")
+        assert (done.code, "UNPROVED  observer" in done.out) == (0, True), done
+        assert command("audit", town, "--replan", "forged.json", "--strict").code == 1
+    Path("forged.json").write_text(json.dumps(honest, indent=2))
+    assert "VIOLATED  file" in command("audit", town, "--replan", "forged.json").out
+    assert_refused(command("audit", town, "--replan", "rest.json", "--day", "rest.json"), "--day", "one playbook")
+    assert_refused(command("audit", "--replan", "rest.json"), "--replan", "one playbook")
+    assert_refused(command("audit", town, "--replan", town), "not a replan")
+    little_book(m=3).write("other.json")
+    assert_refused(command("audit", "other.json", "--replan", "rest.json"), "a replan of another playbook")
+
+
 @pytest.mark.parametrize("suffix", [".gpx", ".geojson", ".txt"])
 def test_a_detour_for_the_driver(command: Command, town: Path, suffix: str) -> None:
     out = Path(f"rest{suffix}")
@@ -91,7 +120,7 @@ def test_nothing_is_chosen_or_written_where_too_few_stay(command: Command, town:
     assert done.code == 3
     assert "Nothing is chosen" in done.out
     assert "--go-on: " in done.out and "--give-up: " in done.out
-    assert "an observer is left with nobody" in done.out
+    assert "the whole walk passes nobody" in done.out and "Nobody is covered." in done.out
     assert not Path("rest.json").exists()
     assert json.loads(command(*asked, "--json").out)["route"] is None
     chosen = command(*asked, "--give-up")
@@ -158,7 +187,7 @@ def test_a_replan_that_fails_its_audit_is_not_written(
     command: Command, town: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verdict = ClaimVerdict("walk", False, "through a wall")
-    monkeypatch.setattr("veilroute.cli.replan.audit_replan", lambda *_: (verdict,))
+    monkeypatch.setattr("veilroute.cli.replan.audit_replan", lambda *_, **__: (verdict,))
     done = command("replan", town, "--class", 1, "--at", 101, "--closed", "101,102", "-o", "rest.json")
     assert (done.code, "VIOLATED walk: through a wall" in done.out) == (1, True)
     assert not Path("rest.json").exists()

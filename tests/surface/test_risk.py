@@ -25,7 +25,7 @@ def test_text_and_json(command: Command, planned: Path, tmp_path: Path) -> None:
     book = vr.read_playbook(planned)
     done = command("risk", planned)
     assert done.code == 0, done.err
-    assert "guesses right" in done.out
+    assert "An observer who sees the whole route:" in done.out and "on average" in done.out
     assert done.out.count("Class ") == len(vr.risk(book).routes)
     prior = write_prior(tmp_path / "prior.csv", book)
     data = json.loads(command("risk", planned, "--prior", prior, "--json").out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,32 +33,39 @@ def test_what_the_summary_says(command: Command, building: Path, priors: Path) -
     assert "by how probable each is" in done.out and "expected MAC" in done.out
 
 
+FIGURES = (
+    "Places that stay possible",
+    "How sure of one place",
+    "How sure of an area",
+    "Best guess of a place",
+)
+
+
 @pytest.mark.parametrize(
-    ("privacy", "worst", "mass", "sentences"),
+    ("privacy", "sentences"),
     [
+        (vr.Privacy(risk=0.5, ell=1), ("at most 40%", "an area less than 1 across")),
+        (vr.Privacy(k=2, ell=0), ("an area (here, a single place)", "at most 66.7%", "Use --risk 0.5 instead of -k 2")),
         (
-            vr.Privacy(risk=0.5),
-            0.48,
-            0.9,
-            (
-                "The secret is one of those hidden with a probability of 90%.",
-                "Whoever watches and knows the prior guesses right at most 41% of the time. No route gives one place "
-                "more than 48% (50% promised).",
-            ),
+            vr.Privacy(k=2, ell=2),
+            ("an area less than 2 across", "Warning: an observer who sees the whole route can"),
         ),
-        (vr.Privacy(k=2), 0.5, 1.0, ("No route gives one place more than 50%.",)),
-        (vr.Privacy(k=2), 0.82, 1.0, ("A route gives one place 82%: --risk bounds that, k does not.",)),
-        (vr.Privacy(k=2, ell=2), 0.82, 1.0, ("A route gives one place and those closer than ell to it 82%: --risk",)),
+        (vr.Privacy(k=2, ell=1, m=2), ("An observer who sees the first 2 nodes of a route:", "sees the whole route:")),
     ],
 )
-def test_the_odds_in_words(privacy: vr.Privacy, worst: float, mass: float, sentences: tuple[str, ...]) -> None:
+def test_three_figures_stand_together_and_in_order(privacy: vr.Privacy, sentences: tuple[str, ...]) -> None:
     domain = vr.grid_domain(["......", "......"])
     problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 5))], [(1, 1), (1, 2), (1, 3), (1, 4)], prior=[1, 1, 1, 2])
-    book = vr.solve(problem, privacy)
-    claims = replace(book.claims, worst_posterior=worst, bayes_success=0.41, hidden_mass=mass)
-    lines = " ".join(headline(replace(book, claims=claims)))
-    assert all(sentence in lines for sentence in sentences)
-    assert "The secret is one of" not in lines or mass < 1
+    lines = headline(vr.solve(problem, privacy))
+    at = next(number for number, line in enumerate(lines) if line.startswith("An observer who sees"))
+    for line, name in zip(lines[at + 1 : at + 5], FIGURES, strict=True):
+        assert line.strip().startswith(name)
+    assert all(sentence in " ".join(lines) for sentence in sentences), lines
+
+
+def test_refused_places_are_part_of_the_figure(command: Command, building: Path, priors: Path) -> None:
+    done = command("plan", building, *TRIP, "--risk", 0.5, "--prior", "heavy.csv")
+    assert "80% of trips are not covered by this plan: their places get no route." in done.out
 
 
 @pytest.mark.parametrize("mechanism", ["partition", "randomised"])
@@ -69,7 +75,7 @@ def test_json_has_the_risk_of_every_playbook(command: Command, building: Path, m
         data = json.loads(done.out)
         assert data["mechanism"] == mechanism
         assert {"expected_mac", "expected_mac_lower_bound", "hidden_mass"} <= set(data)
-        assert set(data["risk"]) == {"bound", "worst", "bayes_success"}
+        assert set(data["risk"]) == {"bound", "num_possible", "worst_place", "worst", "bayes_success"}
         assert data["risk"]["bound"] == (0.4 if privacy[0] == "--risk" else 0.5 if mechanism == "randomised" else None)
         shares = [share for group in data["classes"] for share in group.get("shares", ())]
         assert sum(shares) == pytest.approx(1.0 if mechanism == "randomised" else 0.0)

@@ -82,7 +82,7 @@ class TestJobs:
             "audit": ({"playbook": book}, {"audit.json", "audit.txt"}),
             "risk": ({"playbook": book}, {"risk.json"}),
             "export": ({"playbook": book, "format": "csv"}, {"routes.csv"}),
-            "replan": ({"playbook": book, "class": 1, "at": "0,0", "closed": "0,0,0,1"}, {"replan.json"}),
+            "replan": ({"playbook": book, "class": 2, "at": "0,0", "closed": "0,0,0,1"}, {"replan.json"}),
             "frontier": (
                 {"source": source, "options": PLACES, "k": [2, 4], "mechanism": "partition"},
                 {"frontier.json", "playbook-0.json", "playbook-1.json", "scene-0.json", "scene-1.json"},

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import itertools
 import json
 import os
 import pickle
@@ -13,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import floor
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +31,7 @@ from veilroute.playbook import playbook_from_json
 
 NUM_DRAWS = 100_000
 KEY = vr.Key(bytes(range(32)))
+GOLDEN = "553702b993bd5cdf06b30d5344fee19fdb85d10d233664206fea789846999804"
 WEIGHTS = (0.1, 0.25, 0.05, 1 / 3, 0.0, 0.2)
 
 
@@ -74,20 +79,49 @@ def test_a_playbook_draws_by_its_shares(book: vr.Playbook, secret: Any) -> None:
     assert p_value(counts(fresh, 3), weights) > 1e-9
 
 
-def always(number: int) -> Callable[[int], int]:
-    """A source that gives this integer."""
+TINY = Fraction(1, 2**5000)
 
-    def below(total: int) -> int:
-        assert number < total
-        return number
+
+def digits_of(number: Fraction) -> Callable[[int], int]:
+    """A source that gives the digits of a number from 0 to below 1."""
+    assert 0 <= number < 1
+    left = [number]
+
+    def below(base: int) -> int:
+        digit = floor(left[0] * base)
+        left[0] = left[0] * base - digit
+        return digit
 
     return below
 
 
 def test_chances_are_exact() -> None:
-    """All integers below the total are tried: as many fall to each position as its share says, to the last one."""
+    """As much of the unit interval falls to each position as its share says, to its very ends."""
     weights = (0.375, 1.5, 0.0, 0.125)
-    assert counts((draw(weights, always(number)) for number in range(16)), 4) == [3, 12, 0, 1]
+    sixteenths = [Fraction(number, 16) for number in range(17)]
+    for tiny in (TINY, Fraction(1, 32)):
+        assert counts((draw(weights, digits_of(number + tiny)) for number in sixteenths[:-1]), 4) == [3, 12, 0, 1]
+        assert counts((draw(weights, digits_of(number - tiny)) for number in sixteenths[1:]), 4) == [3, 12, 0, 1]
+
+
+def test_few_digits_are_asked_for() -> None:
+    asked: list[int] = []
+
+    def ask(base: int) -> int:
+        asked.append(base)
+        return base // 3
+
+    assert draw((0.25, 0.75), ask) == 1
+    assert asked == [2**255]
+
+
+def test_shares_that_change_a_little_rarely_change_the_draw() -> None:
+    """Also where they come to sum to a little less than a power of two."""
+    days = [str(day).encode() for day in range(300)]
+    for changed in ((0.125, 0.25, 0.125 - 1e-12), (0.125 + 1e-12, 0.25 - 2e-12, 0.125), (0.1251, 0.2499, 0.125)):
+        pairs = [tuple(draw(shares, KEY.numbers(day)) for shares in ((0.125, 0.25, 0.125), changed)) for day in days]
+        assert sum(before != after for before, after in pairs) <= 1
+        assert {before for before, _ in pairs} == {0, 1, 2}
 
 
 @pytest.mark.parametrize(
@@ -103,25 +137,14 @@ def test_chances_are_exact() -> None:
     ],
 )
 def test_weights_are_never_rounded(weights: tuple[float, ...]) -> None:
-    """The first and the last integer of each share fall to it, also where shares are hugely different."""
-    asked: list[int] = []
-
-    def ask(total: int) -> int:
-        asked.append(total)
-        return 0
-
-    draw(weights, ask)
-    total = sum(map(Fraction, weights))
-    unit = total / asked[0]
-    end = 0
+    """What begins and what ends each share falls to it, also where shares are hugely different."""
+    total, end = sum(map(Fraction, weights)), Fraction(0)
     for position, weight in enumerate(weights):
-        begin, end = end, end + int(Fraction(weight) / unit)
-        assert (end - begin) * unit == Fraction(weight)
+        begin, end = end, end + Fraction(weight) / total
         if weight:
-            for number in (begin, end - 1):
-                assert draw(weights, always(number)) == position
-    assert end == asked[0]
-    assert end.bit_length() < 2_200
+            for number in (begin + TINY, end - TINY):
+                assert draw(weights, digits_of(number)) == position
+    assert end == 1
 
 
 def test_integers_below_any_number_are_uniform() -> None:
@@ -187,16 +210,59 @@ def test_the_same_draw_in_every_process(book: vr.Playbook, tmp_path: Path) -> No
     assert len({str(route) for route in here[0]}) == 2
 
 
-def test_draws_depend_on_the_key_and_on_the_playbook(book: vr.Playbook) -> None:
-    other = replace(book, options={**book.options, "seed": 1})
-    assert other.sha256 != book.sha256
+def test_draws_depend_on_the_key_and_on_what_they_are_about(book: vr.Playbook) -> None:
+    """On the journeys, the members and the chances; what else is new in a file is in tests/regression."""
     bare = playbook_from_json(book.to_json(embed_domain=False))
     assert bare.sha256 == book.sha256 == playbook_from_json(book.to_json()).sha256
+    assert bare.draw_sha256(PLACES[0]) == book.draw_sha256(PLACES[0])
     days = [str(day) for day in range(64)]
     drawn = [drawn_class(book, PLACES[0], key=KEY, occasion=day) for day in days]
-    assert drawn != [drawn_class(other, PLACES[0], key=KEY, occasion=day) for day in days]
     assert drawn != [drawn_class(book, PLACES[0], key=vr.Key(bytes(32)), occasion=day) for day in days]
+    a_less = replace(book.classes[0], anonymized=False, shares=(0.0, 0.0))
+    for other in (
+        triangle_book(num_trips=1),
+        triangle_book((0.4, 0.35, 0.3)),
+        replace(book, classes=(a_less, *book.classes[1:])),
+    ):
+        assert other.draw_sha256(PLACES[0]) != book.draw_sha256(PLACES[0])
+        assert drawn != [drawn_class(other, PLACES[0], key=KEY, occasion=day, expose=True) for day in days]
     assert drawn == [drawn_class(bare, PLACES[0], key=KEY, occasion=day) for day in days]
+
+
+def test_draws_are_those_of_the_file_formats_page(book: vr.Playbook) -> None:
+    """Worked out from the file by what docs/formats.rst says, and pinned: a key must draw the same next year."""
+    data = json.loads(book.to_json())
+
+    def text(value: object) -> str:
+        return json.dumps(value, separators=(",", ":")) + "\n"
+
+    ends = sorted({text([trip["start"], trip["goal"]]) for trip in data["trips"]})
+    place, sums = [0, 2], dict[str, Fraction]()
+    tables = [dict(zip(map(text, each["members"]), each["shares"], strict=True)) for each in data["classes"]]
+    for table in tables:
+        for member, share in table.items():
+            sums[member] = sums.get(member, Fraction(0)) + Fraction(share)
+    groups = []
+    for group, table in zip(data["classes"], tables, strict=True):
+        chances = {
+            member: floor(1000 * Fraction(share) / sums[member] + Fraction("0.382")) for member, share in table.items()
+        }
+        line = text(sorted(text([json.loads(member), chance]) for member, chance in chances.items() if chance))
+        if text(place) in table:
+            groups.append((line, Fraction(table[text(place)]), group["routes"][0]["route"]))
+    groups.sort()
+    subject = "".join([*ends, "\n", *(line for line, _, _ in groups)]).encode()
+    about = hashlib.sha256(subject).digest()
+    assert about.hex() == book.draw_sha256((0, 2)) == GOLDEN
+    for day in map(str, range(40)):
+        parts = [b"veilroute-draw/2", about, text(place).encode(), day.encode()]
+        message = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+        signed = (hmac.digest(bytes(range(32)), message + i.to_bytes(8, "big"), "sha256") for i in itertools.count())
+        digit = next(number for number in (int.from_bytes(each, "big") for each in signed) if number < 2**255)
+        number = Fraction(digit, 2**255) * sum(share for _, share, _ in groups)
+        until = list(itertools.accumulate(share for _, share, _ in groups))
+        nodes = groups[sum(end <= number for end in until)][2]
+        assert book.route_for((0, 2), key=KEY, occasion=day).nodes == tuple(map(tuple, nodes))
 
 
 def test_a_partition_draws_nothing(two_rooms: vr.Domain) -> None:

@@ -13,8 +13,8 @@ import pytest
 import veilroute as vr
 from drawn_books import triangle_book
 from linked_entries import THERE, entry, plan, town
-from veilroute.entries import LEDGER_FORMAT, Entry, Place
-from veilroute.journal import append
+from veilroute.entries import LEDGER_FORMAT, LEDGER_FORMATS, Entry, Place
+from veilroute.journal import append, new_journal
 from veilroute.ledger import Ledger
 
 PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
@@ -36,6 +36,18 @@ def ledger(tmp_path: Path) -> Ledger:
     return vr.new_ledger(tmp_path / "ledger.jsonl")
 
 
+@pytest.fixture
+def expected(tmp_path: Path) -> Ledger:
+    """A ledger that takes a missing trip for a sign."""
+    return vr.new_ledger(tmp_path / "expected.jsonl", trips="expected")
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Ledger:
+    """A file of the first format."""
+    return Ledger(new_journal(tmp_path / "old.jsonl", LEDGER_FORMATS[1]))
+
+
 def enter(ledger: Ledger, *entries: Entry) -> Ledger:
     """Whatever they break."""
     for each in entries:
@@ -54,17 +66,20 @@ def standings(ledger: Ledger, since: str | None = None) -> dict[str, tuple[str, 
 class TestCheck:
     def test_an_empty_ledger_is_safe(self, ledger: Ledger) -> None:
         report = ledger.check()
-        assert report.to_dict() == {"safe": True, "playbooks": 0, "days": 0, "head": ledger.head, "candidates": []}
+        assert report.to_dict() == {
+            "safe": True, "playbooks": 0, "days": 0, "trips": "occasional", "head": ledger.head,
+            "taken_for_the_same": [], "identities": [], "candidates": [],
+        }  # fmt: skip
 
-    def test_what_is_left_whether_it_is_enough_and_since_when(self, ledger: Ledger) -> None:
-        ledger = enter(ledger, entry("abcd ef"), entry("abc ed", "f", day=2), entry("abd ce f", day=3))
+    def test_what_is_left_whether_it_is_enough_and_since_when(self, old: Ledger) -> None:
+        ledger = enter(old, entry("abcd ef"), entry("abc ed", "f", day=2), entry("abd ce f", day=3))
         assert standings(ledger) == {
             "a": ("ab", True, True, None, None),
             "b": ("ab", True, True, None, None),
             "c": ("c", False, True, "2026-11-01", "2026-11-03"),
             "d": ("d", False, True, "2026-11-01", "2026-11-02"),
             "e": ("e", False, True, "2026-11-01", "2026-11-02"),
-            "f": ("f", False, True, "2026-11-01", "2026-11-03"),  # it had no trip on the second
+            "f": ("f", False, True, "2026-11-01", "2026-11-02"),  # it had no trip on the second
         }
         report = ledger.check()
         assert not report.safe
@@ -84,10 +99,50 @@ class TestCheck:
         with pytest.raises(vr.InvalidInputError, match="since"):
             ledger.check("last week")
 
-    def test_who_has_no_route_any_more_is_told_and_nobody_is_to_blame(self, ledger: Ledger) -> None:
-        ledger = enter(ledger, entry("abc"), entry("ab", "c", day=2))
-        assert standings(ledger)["c"] == ("c", False, False, None, None)
-        assert ledger.check().safe
+    def test_a_promise_lasts_when_a_place_is_refused_or_not_listed_any_more(
+        self, ledger: Ledger, expected: Ledger, old: Ledger
+    ) -> None:
+        """F15: c was promised two, and its missing trip shows who it is, if places have a trip every day."""
+        refused, unlisted = [entry("abc"), entry("ab", "c", day=2)], [entry("abc"), entry("ab", day=2)]
+        broken = ("c", False, False, "2026-11-01", "2026-11-02")
+        assert standings(enter(ledger, *refused))["c"] == ("abc", True, False, None, None)
+        assert standings(enter(expected, *refused))["c"] == broken
+        assert standings(enter(old, *refused))["c"] == broken
+        with pytest.raises(vr.UnsafeLedgerError, match=r"for c \(c: no route, and the missing trip shows") as caught:
+            vr.new_ledger(ledger.journal.path.with_name("one"), "expected").enter(unlisted[0]).enter(unlisted[1])
+        assert caught.value.names == ("c",)
+        # In an old file a place that is not listed shows nothing, and the other half of the same street does.
+        again = enter(Ledger(new_journal(ledger.journal.path.with_name("two"), LEDGER_FORMATS[1])), *unlisted)
+        assert again.check().safe
+        assert standings(again)["c"] == ("abc", True, True, None, None)
+
+    def test_what_is_broken_stays_so_and_is_no_reason_to_refuse_what_makes_nothing_worse(
+        self, expected: Ledger
+    ) -> None:
+        ledger = enter(expected, entry("abcd"), entry("ab cd", day=2), entry("abc", "d", day=3))
+        assert [each.name for each in ledger.check().short] == ["c", "d"]
+        ledger = ledger.enter(entry("abd", "c", day=4), anyway=True)
+        assert [each.name for each in ledger.enter(entry("ab", "cd", day=5)).check().short] == ["c", "d"]
+        assert ledger.check(since="2026-11-04").trips == "expected"
+
+    def test_a_newcomer_has_to_come_with_others(self, expected: Ledger, ledger: Ledger) -> None:
+        """F3: the first trip of a place shows that it is new."""
+        days = [entry("abcd"), entry("abx cd", day=2)]
+        assert enter(ledger, *days).check().safe
+        expected = expected.enter(days[0])
+        with pytest.raises(vr.UnsafeLedgerError) as caught:
+            expected.enter(days[1])
+        assert caught.value.names == ("x",)
+        with pytest.raises(vr.UnsafeLedgerError):  # two newcomers in different classes
+            expected.enter(entry("abx cdy", day=2))
+        with pytest.raises(vr.UnsafeLedgerError):  # and in one of which too few are left, whoever joins
+            expected.enter(entry("axy bcd", day=2))
+        assert expected.enter(entry("abxy cd", day=2)).check().safe
+
+    def test_a_newcomer_that_is_refused_is_still_as_new(self, expected: Ledger) -> None:
+        """Its missing trips look like those of a place that was not listed yet."""
+        ledger = expected.enter(entry("abcd")).enter(entry("abcd", "x", day=2))
+        assert ledger.enter(entry("abcdxy", day=3)).check().safe
 
     def test_labels_are_those_of_the_last_map(self, ledger: Ledger) -> None:
         first = entry("ab", places=(Place(1, "Shop"), Place(2, "Office")))
@@ -154,10 +209,9 @@ class TestAdd:
         # What is broken already is no reason to refuse others.
         assert len(ledger.add(book_of([E, F]), day="2026-11-18").entries) == 3
 
-    def test_who_was_given_up_is_not_hidden_again(self, ledger: Ledger) -> None:
+    def test_who_was_given_up_is_not_hidden_again(self, expected: Ledger) -> None:
         """The promise to c is broken since it has no route. A playbook that hides it all the same is refused."""
-        ledger = enter(ledger, entry("abc de"), entry("ab de", "c", day=2))
-        assert ledger.check().safe
+        ledger = enter(expected, entry("abc de"), entry("ab de", "c", day=2))
         with pytest.raises(vr.UnsafeLedgerError) as caught:
             ledger.enter(entry("abc de", day=3))
         assert caught.value.names == ("c",)
@@ -240,13 +294,16 @@ class TestAdd:
 
 
 class TestPast:
-    def test_names_of_the_map_that_is_planned_on(self, ledger: Ledger) -> None:
+    def test_names_of_the_map_that_is_planned_on(self, ledger: Ledger, expected: Ledger, old: Ledger) -> None:
         """A closed cell makes another map, of which cells tell the places; who is not listed any more is left out."""
-        ledger = ledger.add(book_of([A, B, C], [D, E], refused=[F]), day="2026-11-16")
-        problem = vr.Problem(town((2, 1)), [THERE], [F, E, D, B, A, (3, 0)])
-        past = ledger.past(problem, vr.Privacy(k=2))
-        assert dict(past.left) == {A: (B, A), B: (B, A), D: (E, D), E: (E, D), F: (F,)}
-        assert (past.near, past.ledger, past.since) == ((), ledger.head, None)
+        new = (3, 0)
+        hidden = {A: (B, A), B: (B, A), D: (E, D), E: (E, D)}
+        for book, others in ((ledger, {}), (expected, {F: (F, new), new: (F, new)}), (old, {F: (F,)})):
+            ledger = book.add(book_of([A, B, C], [D, E], refused=[F]), day="2026-11-16")
+            problem = vr.Problem(town((2, 1)), [THERE], [F, E, D, B, A, new])
+            past = ledger.past(problem, vr.Privacy(k=2))
+            assert dict(past.left) == hidden | others
+            assert (past.near, past.ledger, past.since, past.trips) == ((), ledger.head, None, ledger.trips)
         assert ledger.past(problem, vr.Privacy(k=2), since="2026-11-17").left == ()
 
     def test_a_start_or_goal_is_nobody(self, ledger: Ledger) -> None:
@@ -349,14 +406,18 @@ class TestExplain:
         assert found[C].reason == "since 2026-11-17 linked trips leave 2,0"
         assert found[C].advice == "planning the playbook of 2026-11-17 under the ledger"
 
-    def test_it_had_no_route(self, ledger: Ledger) -> None:
-        ledger = ledger.add(book_of([A, B, C, D, E], refused=[F]), day="2026-11-16")
-        (only,) = ledger.explain(plan(ledger, PLACES))
+    def test_it_had_no_route(self, expected: Ledger, ledger: Ledger) -> None:
+        book = book_of([A, B, C, D, E], refused=[F])
+        ledger = ledger.add(book, day="2026-11-16")
+        assert ledger.explain(plan(ledger, PLACES)) == ()
+        expected = expected.add(book, day="2026-11-16")
+        (only,) = expected.explain(plan(expected, PLACES))
         assert (only.candidate, only.left, only.since) == (F, (F,), "2026-11-16")
-        assert only.reason.endswith("it had no route then, which is seen as well")
+        assert only.reason.endswith("it had no route on that day, and a missing trip shows")
+        assert only.advice == "at least 2 places that get their first route on the same day"
 
-    def test_who_cannot_be_covered(self, ledger: Ledger) -> None:
-        ledger = ledger.add(book_of([A, B, C, D, E, F]), day="2026-11-16")
+    def test_who_cannot_be_covered(self, expected: Ledger) -> None:
+        ledger = expected.add(book_of([A, B, C, D, E, F]), day="2026-11-16")
         book = plan(ledger, PLACES, domain=town((3, 1), (3, 0), (1, 0), (2, 1)))
         assert book.uncoverable == (C,)
         (only,) = ledger.explain(book)
@@ -397,3 +458,145 @@ class TestUse:
         with pytest.raises(vr.UnsafeLedgerError):  # the first promised two, and keeps that, but the second three
             ledger.check_use(first)
         ledger.check_use(replace(second, past=past), since="2026-11-17")
+
+
+def street(*metres: float, names: Sequence[str | None] = (), label: int = 0) -> tuple[Place, ...]:
+    """Places along a meridian, this far north of its first one."""
+    some = [*names, *[None] * (len(metres) - len(names))]
+    spots = [("earth", 24.94, round(60.17 + each / 111_194.9, 6)) for each in metres]
+    return tuple(Place(label + at, name, spot) for at, (name, spot) in enumerate(zip(some, spots, strict=True)))
+
+
+class TestIdentities:
+    """F14: the same doors under other names, a few metres off."""
+
+    def test_a_place_that_appears_beside_one_that_has_disappeared_is_the_same(self, ledger: Ledger) -> None:
+        days = [
+            entry("abc", places=street(0, 400, 800, names=["Shop", "Office", "Bakery"])),
+            entry("abc", places=street(9, 451, 800, names=["Customer 1", "Customer 2", "Bakery"]), domain="B", day=2),
+        ]
+        turnover = enter(ledger, *days).turnover()
+        assert (turnover.gone, turnover.new, turnover.nearest) == (2, 2, "9 m")
+        assert [(each.was, each.now, each.apart) for each in turnover.renamed] == [("Shop", "Customer 1", "9 m")]
+        assert [each.name for each in vr.read_ledger(ledger.journal.path).check().candidates] == [
+            "Customer 1", "Office", "Bakery", "Customer 2",
+        ]  # fmt: skip
+
+    def test_ell_counts_if_it_is_metres(self, ledger: Ledger) -> None:
+        for number, (ell, measure, is_same) in enumerate(
+            [(300, "driving", True), (300, "cost", False), (40, "straight", False), (200.5, "straight", True)]
+        ):
+            privacy = vr.Privacy(k=2, ell=ell, measure=measure)
+            book = vr.new_ledger(ledger.journal.path.with_name(f"{number}.jsonl"))
+            days = [
+                entry("ab", places=street(0, 900), privacy=privacy),
+                entry("ab", places=street(200, 1500, label=7), day=2),
+            ]
+            renamed = enter(book, *days).turnover().renamed
+            assert [(each.was, each.now) for each in renamed] == ([("0", "7")] if is_same else [])
+
+    def test_the_nearest_pairs_come_first_and_a_place_is_taken_once(self, ledger: Ledger) -> None:
+        days = [
+            entry("ab", places=street(0, 40, names=["Shop", "Office"])),
+            entry("abc", places=street(15, 45, 1, names=["x", "y", "z"]), domain="B", day=2),
+        ]
+        found = [(each.was, each.now) for each in enter(ledger, *days).turnover().renamed]
+        assert found == [("Shop", "z"), ("Office", "y")]
+
+    def test_who_leaves_and_who_joins_next_door_on_one_map_are_one(self, ledger: Ledger) -> None:
+        days = [
+            entry("ab cd", places=street(0, 200, 400, 600)),
+            entry("ab", places=(*street(0), *street(210, label=8))),
+        ]
+        assert [each.now for each in enter(ledger, *days).turnover().renamed] == ["8"]
+        both = entry("abc", places=(*street(0, 200), *street(210, label=8)), day=2)
+        with pytest.raises(vr.InvalidInputError, match='veilroute ledger different FILE "1" "8"'):
+            ledger.enter(both, anyway=True)
+        after = enter(vr.read_ledger(ledger.journal.path).different("1", "8", day="2026-11-02"), both)
+        assert [line.to_dict() for line in after.identities] == [
+            {"kind": "different", "places": ["1", "8"], "date": "2026-11-02"}
+        ]
+        assert after.turnover().renamed == after.check().renamed == ()
+
+    def test_cells_and_planes(self, ledger: Ledger) -> None:
+        for number, (kind, at, ell, is_same) in enumerate(
+            [("cell", (5, 5, 1, 3), 2, False), ("cell", (5, 5, 1, 3), 2.5, True), ("cell", (5, 6, 1, 3), 9, False),
+             ("plane", (1.0, 2.5), 0.6, True), ("plane", (1.0, 2.5), 0.5, False), ("plane", (1.0, 2.0), 0, True)]
+        ):  # fmt: skip
+            first: tuple[Any, ...] = ("cell", 5, 5, 1, 1) if kind == "cell" else ("plane", 1.0, 2.0)
+            book = vr.new_ledger(ledger.journal.path.with_name(f"{number}.jsonl"))
+            privacy = vr.Privacy(k=1, ell=ell)
+            days = [
+                entry("a", places=(Place("Shop", None, first),), privacy=privacy),
+                entry("a", places=(Place("Office", None, (kind, *at)),), privacy=privacy, domain="B", day=2),
+            ]
+            book = enter(book, *days)
+            assert (len(book.check().candidates) == 1) == is_same
+
+    def test_the_last_word_counts_for_the_whole_ledger(self, ledger: Ledger) -> None:
+        days = [
+            entry("abc", places=street(0, 300, 900, names=["Shop", "Office", "Bakery"])),
+            entry("ab", places=street(9, 600, names=["Kiosk", "Bar"]), domain="B", day=2),
+        ]
+        ledger = enter(ledger, *days)
+
+        def people(book: Ledger) -> dict[str, int]:
+            return {each.name: len(each.left) for each in book.check().candidates}
+
+        assert people(ledger) == {"Kiosk": 1, "Office": 3, "Bakery": 3, "Bar": 2}
+        assert [each.name for each in ledger.check().short] == ["Kiosk"]
+        ledger = ledger.different("Kiosk", "Shop")
+        assert people(ledger) == {"Shop": 3, "Office": 3, "Bakery": 3, "Kiosk": 2, "Bar": 2}
+        assert ledger.check().safe
+        ledger = ledger.same("Office", "Bar")
+        assert people(ledger) == {"Shop": 3, "Bar": 1, "Bakery": 3, "Kiosk": 2}
+        ledger = ledger.different("Office", "Bar").same("Shop", "Kiosk")
+        assert people(ledger) == {"Kiosk": 1, "Office": 3, "Bakery": 3, "Bar": 2}
+        assert len(vr.read_ledger(ledger.journal.path).entries) == 2
+        assert len(ledger.journal.entries) == 6
+
+    def test_what_is_said_before_the_place_is_entered_counts_then(self, ledger: Ledger) -> None:
+        ledger = enter(ledger, entry("ab", places=street(0, 300, names=["Shop", "Office"])))
+        assert not ledger.knows("Kiosk")
+        ledger = ledger.different("Shop", "Kiosk")
+        places = street(9, 300, names=["Kiosk", "Office"])
+        ledger = enter(ledger, entry("ab", places=places, domain="B", day=2))
+        assert [each.name for each in ledger.check().candidates] == ["Shop", "Office", "Kiosk"]
+
+    @pytest.mark.parametrize(
+        "kind, one, other, expected",
+        [
+            ("same", "Shop", "Shop", "the names of two places"),
+            ("same", "Shop", "Office", "never listed together"),
+            ("different", "Nobody", "No one", "a place that was listed"),
+            ("different", "", "Shop", "the names of two places"),
+        ],
+    )
+    def test_what_cannot_be_is_not_recorded(
+        self, ledger: Ledger, kind: str, one: str, other: str, expected: str
+    ) -> None:
+        ledger = enter(ledger, entry("ab", places=street(0, 300, names=["Shop", "Office"])))
+        with pytest.raises(vr.InvalidInputError, match=expected):
+            getattr(ledger, kind)(one, other)
+        assert vr.read_ledger(ledger.journal.path).identities == ()
+
+    @pytest.mark.parametrize(
+        "change", [{"places": ["a"]}, {"places": ["a", 3]}, {"places": "ab"}, {"date": "today"}, {"more": 1}]
+    )
+    def test_forged_identities_are_refused(self, ledger: Ledger, change: dict[str, Any]) -> None:
+        good = {"kind": "same", "places": ["a", "b"], "date": "2026-11-01"}
+        append(ledger.journal.path, LEDGER_FORMAT, good)
+        assert len(vr.read_ledger(ledger.journal.path).identities) == 1
+        append(ledger.journal.path, LEDGER_FORMAT, good | change)
+        with pytest.raises(vr.FileFormatError, match="not an entry of a ledger") as caught:
+            vr.read_ledger(ledger.journal.path).check()
+        assert caught.value.line == 3
+
+
+@pytest.mark.parametrize("first", [{}, {"trips": "never"}, {"trips": "expected", "more": "x"}])
+def test_a_ledger_says_what_a_missing_trip_means(tmp_path: Path, first: dict[str, str]) -> None:
+    new_journal(tmp_path / "ledger.jsonl", LEDGER_FORMAT, **first)
+    with pytest.raises(vr.FileFormatError, match="what a missing trip means"):
+        vr.read_ledger(tmp_path / "ledger.jsonl").check()
+    with pytest.raises(vr.InvalidInputError, match="occasional or expected"):
+        vr.new_ledger(tmp_path / "other.jsonl", trips="listed")

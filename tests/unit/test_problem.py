@@ -76,12 +76,6 @@ def test_one_trip_may_be_given_alone_and_numpy_labels_become_plain(two_rooms: vr
     assert problem.candidates == ((1, 1),)
 
 
-def test_k_above_the_number_of_candidates_is_refused(line5: vr.Domain) -> None:
-    problem = vr.Problem(line5, [vr.Trip(0, 4)], [0, 1, 2])
-    with pytest.raises(vr.InvalidInputError, match=r"Privacy\.k: expected at most 2"):
-        vr.solve(problem, vr.Privacy(k=3))
-
-
 def test_sets_are_refused_because_they_have_no_order(line5: vr.Domain) -> None:
     unordered: Any = {1, 2, 3}
     with pytest.raises(vr.InvalidInputError, match=r"Problem\.candidates: expected a list"):

@@ -1,8 +1,9 @@
 """Observers, and how often they guess right: several kinds, and those that installed packages add (docs/plugins).
 
 An observer knows the playbook and the prior, watches a trip node by node, and says after each how much it believes in
-every candidate. The best guess is the candidate that it believes in most; where several are level, it takes one of them
-at random. :func:`watch_playbook` plays this for every secret, each as often as it is probable.
+every candidate. Its best guess is the node that it believes in most, with all candidates that are there: guessing the
+right door is enough. If several are level, it takes one of them at random. :func:`watch_playbook` plays this for every
+secret, each as often as it is probable.
 """
 
 from __future__ import annotations
@@ -217,15 +218,16 @@ def watch_playbook(playbook: Playbook, adversary: str = "bayesian", prior: Prior
     make = ADVERSARIES.find(adversary)
     sights = find_sights(playbook, prior)
     observer = make(playbook, tuple(sights.problem.prior or [1 / len(playbook.candidates)] * len(playbook.candidates)))
+    doors = np.unique(np.array(sights.problem.candidate_nodes), return_inverse=True)[1]
     steps = []
     if sights.joint.any():
         for m in range(1, max(len(nodes) for way in sights.routes for nodes in way) + 1):
             chances = []
             for seen, group in sights.alike(m).items():
-                beliefs = np.array(observer.believe(seen, m))
+                beliefs = np.bincount(doors, np.array(observer.believe(seen, m)))
                 guesses = np.flatnonzero((beliefs >= beliefs.max() * (1 - _LEVEL)) & (beliefs > 0))
                 if guesses.size:
-                    chances.append(float(sights.spread_out(group)[guesses].sum()) / guesses.size)
+                    chances.append(float(np.bincount(doors, sights.spread_out(group))[guesses].sum()) / guesses.size)
             steps.append(GuessStep(m, min(1.0, math.fsum(chances))))
     at_end = steps[-1].success if steps else None
     promised = steps[: playbook.privacy.m]

@@ -11,17 +11,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import accumulate
+from typing import NamedTuple
 
 from veilroute.auditing.survey import CrowMap, Survey, measured_map
 from veilroute.auditing.walking import Effort, WalkingMap
 from veilroute.domain.graph import at_least
 from veilroute.problem import ROUNDING, Privacy
 
-_APART_STEP = 2  #: what asking who stands apart takes, measured in visits by breadth-first search
+_APART_STEP = 2
+_AREA_STEP = 0.5
+"""What asking who stands apart, and looking at a candidate in the search for an area, take, measured in visits by
+breadth-first search."""
 
 _MAX_BRANCHES = 20_000
 _MAX_BRANCHES_WIDEST = 500
 """Effort after which the search for a large enough or the largest set stops and reports what it has."""
+
+_MAX_LOOKS = 1_000_000
+"""How many candidates the search for the heaviest area looks at, when nobody counts its effort: about a second."""
 
 
 def mask_of(candidates: Iterable[int]) -> int:
@@ -37,33 +44,67 @@ def members_of(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-class ClassRule:
-    """What a class must be: at least k members, of whom k (``witness``) or all (``all-pairs``) stand ell apart.
+class Area(NamedTuple):
+    """The heaviest area that was found: candidates that are pairwise close."""
 
-    Or, with a ``beta``: no member weighs, with those close to it, more than beta of the whole class. ``largest`` is how
-    many members a class that matters has at most, where that is known otherwise.
+    mask: int
+    mass: float  # what they weigh
+    most: float  # no area weighs more; the same as the mass unless the search was given up
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether there is certainly no heavier area."""
+        return self.most <= self.mass
+
+
+class ClassRule:
+    """What a class must be: at least k members, of whom k (``witness``) or all (``all-pairs``) are pairwise not close.
+
+    Or, with a ``beta``: no *area*, a set of candidates that are pairwise close, weighs more than beta of the whole
+    class; under ``all-pairs`` no two members are close as well. ``largest`` is how many members a class that matters
+    has at most, if that is known otherwise.
 
     ``close`` has for each candidate a mask of those close to it. Everything in the auditor that asks whether candidates
     are a class, or could become one, asks here. With an ``effort`` every answer is exact or `TooMuchError`. Without
-    one, a group of which k members apart cannot be found in 20,000 steps does not qualify.
+    one, a group does not qualify if k members apart cannot be found in 20,000 steps, or if the search for the heaviest
+    area is given up and the candidates close to one member, who are no less than any area around it, weigh too much.
 
     Classes that can be split into two that qualify need not be looked at. Take any partition, and split such classes as
     long as it has one: the same candidates stay anonymized, and a part's walk costs no more than the walk for the
     whole, which covers it, so that every member pays at most what it paid. This ends, in classes that cannot be split.
     A bound on all partitions into such classes is therefore one on all partitions. The same holds for the number of
-    anonymized candidates. A set that can be split makes all larger sets splittable, so a search that adds members one
-    by one may stop there.
+    anonymized candidates. When possibilities are counted, a set that can be split makes all larger sets splittable, so
+    a search that adds members one by one may stop there.
 
-    With a beta this is true only as long as members are added from the heaviest to the lightest, and even then only of
-    those who stand far from everybody else. Let A and B be two classes, and x be no heavier than any member of A. If x
-    is far from all of A, then A with x is a class: what is close to others weighs as before, the whole weighs more, and
-    x itself weighs no more than the heaviest of A, so no more than beta of it. Where x is close to somebody in A and
-    to somebody in B, or to others still to come, nothing follows. A heavier x may need everybody.
+    With a beta that does not follow: a heavier member, or one in a heavy area, may need everybody. But the rule is
+    linear. Fix an area K. A set C keeps the bound for K when what is left of ``beta * p(C)`` after ``p(C & K)`` is not
+    negative, and that remainder adds up over disjoint sets. So:
+
+    - The union of disjoint classes is a class. Groups that look the same to an observer keep the promise together.
+    - Let A be a class and X any others. A with X is a class if for every area K ::
+
+          p(A & K) + (1 - beta) * p(X & K) <= beta * p(A)
+
+      because ``p(X & K) - beta * p(X) <= (1 - beta) * p(X & K)``. This is then true of every subset of X as well, since
+      a subset makes the left side smaller and leaves the right one as it is. One search for the heaviest area, in which
+      members of A weigh what they weigh and others ``1 - beta`` of that, decides it for all areas and all subsets.
+    - So if a group splits into the classes A and B, and those who may still join it fall into some that A can take in
+      this way and some that B can, then whatever the search makes of the group splits too: it may stop there. (Under
+      ``all-pairs`` an area has one member of a class at most, so that single members take the place of areas.)
+    - If a class holds a group, it weighs at least the heaviest area of the group divided by beta, because no area
+      becomes lighter when members join.
 
     ``lines`` are histories: for a candidate masks of those who are left beside it after earlier trips. What each line
-    of each member leaves of a class must be a class as well. A candidate without lines may be anybody. Then a set that
-    can be split may be part of one that cannot. But where everybody has one history at most, and each holds the
-    histories of all in it (as those of a ledger do, :attr:`stories`), this is true of a class C that cannot be split:
+    of each member leaves of a class must be a class as well. A candidate without lines may be anybody. A ledger of
+    partitions gives one line to each candidate: by linearity, an observer who links fewer trips knows no more. There
+    are several if classes were drawn on earlier trips, and in files of earlier versions; all of them are held.
+
+    With histories a set that can be split may be part of one that cannot. With a beta, A can take X as above if every
+    line of a member of X holds all of A, and the inequality is true not only of A but also of what each line of its
+    members leaves of A: what a line leaves of A with some of X is one of these parts with a subset of X.
+
+    When possibilities are counted, everybody has one history at most, and each holds the histories of all in it (as
+    those of a ledger do, :attr:`stories`), this is true of a class C that cannot be split:
 
     - Of the histories of its members take one, M, that holds no other. Those of C in M all have the history M, so they
       are a class: a *core*. Each further member has a history that holds a core, and stays hidden among that core
@@ -71,10 +112,6 @@ class ClassRule:
       is part of the history of every member.
     - Were the core two classes, the others could go with either. Were those of C with another history than M a class,
       they could leave it: the rest has the core still.
-
-    With a beta, let A and B be the two parts of a split. Members still to come, lighter and far from everybody as
-    above, may join A if all their lines hold A: what a line leaves of A and some of these outweighs what it
-    leaves of A.
     """
 
     def __init__(
@@ -92,7 +129,7 @@ class ClassRule:
         self.k, self.close, self.is_all_pairs, self.effort = k, close, is_all_pairs, effort
         self.beta, self.masses, self.largest, self.lines = beta, masses or {}, largest, lines or {}
         self._known: dict[tuple[int, int | None], FarSet] = {}
-        self._splits: dict[int, tuple[int, int] | None] = {}
+        self._splits: dict[int, _Split | None] = {}
 
     def renumbered(self, members: Sequence[int], effort: Effort) -> ClassRule:
         """The same rule, exact, over another numbering of some candidates; with a beta, name the heaviest first."""
@@ -136,17 +173,42 @@ class ClassRule:
         return self.has_far(group, self.k)
 
     def is_within(self, masses: Mapping[int, float]) -> bool:
-        """Whether nobody of a group, with those close to it, weighs more than beta of the group."""
+        """Whether no area of a group weighs more than beta of the group."""
         total = math.fsum(masses.values())
-        return total > 0 and self.heaviest(masses)[1] <= (self.beta or 0.0) * total * (1 + ROUNDING)
+        limit = (self.beta or 0.0) * total * (1 + ROUNDING)
+        # Members close to one of them are no less than any area around it: this is enough, and quickly found.
+        return total > 0 and (self._heaviest_around(masses) <= limit or self.heaviest(masses).most <= limit)
 
-    def heaviest(self, masses: Mapping[int, float]) -> tuple[int, float]:
-        """The member of a group that weighs most together with those close to it, and how much that is."""
+    def heaviest(self, masses: Mapping[int, float]) -> Area:
+        """The heaviest area of a group, whose members weigh so much, none less than nothing.
+
+        Branch and bound over areas, that is cliques of the graph of who is close to whom. The candidates that may still
+        join are put into sets of which no two members are close: an area has one of each set at most, so the heaviest
+        members of the sets bound what it can gain. Of two areas that weigh the same, the first found is taken.
+        """
         group = mask_of(masses)
-        near = {
-            c: math.fsum([own, *(masses[b] for b in members_of(self.close[c] & group))]) for c, own in masses.items()
-        }
-        return max(near.items(), key=lambda item: item[1])
+        if not any(self.close[c] & group for c in masses):
+            heaviest = max(masses, key=lambda c: (masses[c], -c))
+            return Area(1 << heaviest, masses[heaviest], masses[heaviest])
+        if not any(group & ~(self.close[c] | 1 << c) for c in masses):
+            total = math.fsum(masses.values())
+            return Area(group, total, total)
+        search = AreaSearch(self.close, masses, self.effort)
+        found = search.run(group)
+        mass = math.fsum(masses[c] for c in members_of(found))
+        return Area(found, mass, mass if search.is_complete else max(mass, self._heaviest_around(masses)))
+
+    def grown_area(self, group: int, member: int, area: float) -> float:
+        """What the heaviest area of a group weighs when a member joins; ``area`` is what it weighs before."""
+        near = {c: self.masses[c] for c in members_of(self.close[member] & group)}
+        return max(area, self.masses[member] + (self.heaviest(near).mass if near else 0.0))
+
+    def _heaviest_around(self, masses: Mapping[int, float]) -> float:
+        """The most that a member of a group weighs together with those close to it."""
+        group = mask_of(masses)
+        return max(
+            math.fsum([own, *(masses[b] for b in members_of(self.close[c] & group))]) for c, own in masses.items()
+        )
 
     @cached_property
     def _is_all_far(self) -> bool:
@@ -246,23 +308,57 @@ class ClassRule:
         )
 
     def _is_split_for_good(self, group: int, first: int) -> bool:
-        """Whether all that comes of a group by adding lighter members, from ``first`` on, splits as the group does."""
+        """Whether all that comes of a group by adding members from ``first`` on splits as the group does."""
         if group not in self._splits:
-            self._splits[group] = self._find_split(group)
+            parts = self._find_split(group)
+            self._splits[group] = None if parts is None else _Split(parts, len(self.close), -1)
         split = self._splits[group]
-        if split is None or self._is_all_far:
-            return split is not None
-        later = (1 << len(self.close)) - (1 << first)
-        return all(
-            not self.close[x] & later
-            and any(
-                not self.close[x] & part and not any(part & ~line for line in self.lines.get(x, ())) for part in split
-            )
-            for x in members_of(later)
+        if split is None:
+            return False
+        # The fewer may still come, the sooner the parts can take them.
+        if split.unknown_below <= first:
+            return True
+        if first <= split.fails_up_to:
+            return False
+        takes = any(
+            all(self._can_take(part, some) for part, some in zip(split.parts, shared, strict=True))
+            for shared in self._shared_out(split.parts, (1 << len(self.close)) - (1 << first))
         )
+        if takes:
+            split.unknown_below = first
+        else:
+            split.fails_up_to = first
+        return takes
+
+    def _shared_out(self, parts: tuple[int, int], later: int) -> Iterator[tuple[int, int]]:
+        """Some ways to say which part of a split takes whom."""
+        yield later, 0
+        yield 0, later
+        near_first = mask_of(c for c in members_of(later) if self.close[c] & parts[0])
+        yield later & ~near_first, near_first
+
+    def _can_take(self, part: int, later: int) -> bool:
+        """Whether a class stays one when any of ``later`` join it; see the inequality above."""
+        if not later:
+            return True
+        if any(part & ~line for x in members_of(later) for line in self.lines.get(x, ())):
+            return False
+        beta = self.beta or 0.0
+        joining = {x: (1 - beta) * self.masses[x] for x in members_of(later)}
+        for left in {part, *(line & part for c in members_of(part) for line in self.lines.get(c, ()))}:
+            own = {c: self.masses[c] for c in members_of(left)}
+            weights = own | joining
+            most = max(weights.values()) if self._is_all_far else self.heaviest(weights).most
+            # With half the rounding that the rule allows, so that sums which are off by less decide nothing.
+            if most > beta * math.fsum(own.values()) * (1 + ROUNDING / 2):
+                return False
+        return True
 
     def _find_split(self, group: int) -> tuple[int, int] | None:
-        """Two classes that make up the group, if there are some of which one has neighbours by mass only."""
+        """Two classes that make up the group, if there are some of which one has neighbours by mass only.
+
+        It looks at a few splits only, so that it may overlook one: then the search goes on where it could stop.
+        """
         if group.bit_count() < 2 * self.k:
             return None
         members = list(members_of(group))
@@ -273,7 +369,7 @@ class ClassRule:
             for member in members[at:]:
                 part |= 1 << member
                 mass += self.masses[member]
-                if self.masses[heaviest] <= (self.beta or 0.0) * mass:
+                if self.masses[heaviest] <= (self.beta or 0.0) * mass * (1 + ROUNDING):
                     if self.qualifies(part) and self.qualifies(group ^ part):
                         return part, group ^ part
                     break
@@ -299,17 +395,17 @@ class ClassRule:
             for rest in self.far_sets(pool & ~self.close[low.bit_length() - 1], num - 1):
                 yield low | rest
 
-    def largest_far_set(self, mask: int, *, enough: int | None = None) -> FarSet:
+    def largest_far_set(self, mask: int, *, enough: int | None = None, limit: int | None = None) -> FarSet:
         """A largest subset whose members are pairwise far apart; one of size ``enough`` will do.
 
         Branch and bound: whoever is close to nobody or to one only is taken, then the most crowded candidate is
         tried in and out. A cover of the rest by cliques of mutually close candidates bounds what can follow.
         Exact up to an effort that groups met in practice do not reach; without ``enough``, which no verdict hangs
-        on, the effort is smaller.
+        on, the effort is smaller, or as many branches as ``limit`` says.
         """
         key = (mask, enough)
         if key not in self._known:
-            limit = _MAX_BRANCHES_WIDEST if enough is None else _MAX_BRANCHES
+            limit = limit or (_MAX_BRANCHES_WIDEST if enough is None else _MAX_BRANCHES)
             found = FarSet(self.close, mask.bit_count() if enough is None else enough, limit)
             found.extend(0, mask)
             self._known[key] = found
@@ -329,11 +425,20 @@ def _fewest(masses: Sequence[float], beta: float) -> int:
     return fewest
 
 
+@dataclass
+class _Split:
+    """Two classes that make up a group, and from whom on these can take all members that may still join."""
+
+    parts: tuple[int, int]
+    unknown_below: int  # they can from this member on
+    fails_up_to: int  # that they can was not found for this member, or for any before it
+
+
 class Spread(ClassRule):
     """The rule of a privacy on a map: distances between candidates as far as it needs them.
 
-    The distance of two candidates is the smaller of both directions, whatever turns are legal; a candidate is
-    infinitely far from itself, and 0 from another at the same spot.
+    Two candidates are close when they are at the same node, whatever ell is, or less than ell apart. Their distance is
+    the smaller of both directions, whatever turns are legal.
     ``here`` is the same without any past. Where the survey walks on other costs than the problem's, and not all are
     integers, it is not ``exact``.
     """
@@ -354,6 +459,8 @@ class Spread(ClassRule):
         exact = exact and privacy.measure == "cost" and survey.problem.domain.has_integer_costs
         self._limit = at_least(privacy.ell, exact=exact)
         candidates_at = survey.candidates_at
+        for a, node in survey.nodes.items():
+            close[a] = mask_of(b for b in candidates_at[node] if b != a)
         for a, around in self._surroundings(survey.nodes if self._limit > 0 else ()):
             for there in around.keys() & candidates_at.keys():
                 for b in candidates_at[there] if around[there] < self._limit else ():
@@ -370,7 +477,7 @@ class Spread(ClassRule):
 
     @cached_property
     def hideable(self) -> tuple[int, ...]:
-        """The coverable candidates that somebody could hide, as far as numbers, probabilities and histories say."""
+        """The coverable candidates that are not certainly impossible to hide: `Survey.hideable`, and histories."""
         found = self._survey.hideable(self.beta)
         while True:
             pool = mask_of(found)
@@ -471,3 +578,55 @@ class FarSet:
             else:
                 cliques.append(1 << a)
         return len(cliques)
+
+
+@dataclass(eq=False)
+class AreaSearch:
+    """The search for the heaviest area among candidates that weigh so much: see `ClassRule.heaviest`."""
+
+    close: Mapping[int, int]
+    masses: Mapping[int, float]
+    effort: Effort | None
+    is_complete: bool = True
+    _num_looks: int = 0
+
+    def run(self, group: int) -> int:
+        """The area; the heaviest one found so far where the search was given up."""
+        found, heaviest = 0, -1.0
+        # Of each step: who was taken, what they weigh, who is close to all of them, and in which order to try these.
+        steps = [(0, 0.0, group, self._order(group))]
+        while steps and self.is_complete:
+            taken, mass, rest, order = steps[-1]
+            # What is said beside a candidate bounds what it and those before it in the order can add.
+            if not order or mass + order[-1][1] <= heaviest:
+                steps.pop()
+                continue
+            c = order.pop()[0]
+            steps[-1] = (taken, mass, rest & ~(1 << c), order)
+            taken, mass, rest = taken | 1 << c, mass + self.masses[c], rest & self.close[c]
+            if mass > heaviest:
+                found, heaviest = taken, mass
+            if rest:
+                steps.append((taken, mass, rest, self._order(rest)))
+        return found
+
+    def _order(self, rest: int) -> list[tuple[int, float]]:
+        """Candidates by sets of which no two members are close, each with the sum of the heaviest up to its set."""
+        num = rest.bit_count()
+        if self.effort is not None:
+            self.effort.spend(_AREA_STEP * num)
+        else:
+            self._num_looks += num
+            self.is_complete = self._num_looks <= _MAX_LOOKS
+        order: list[tuple[int, float]] = []
+        bound = 0.0
+        while rest:
+            apart, some = rest, []
+            while apart:
+                c = (apart & -apart).bit_length() - 1
+                some.append(c)
+                apart &= ~(self.close[c] | 1 << c)
+                rest ^= 1 << c
+            bound += max(self.masses[c] for c in some)
+            order += [(c, bound) for c in some]
+        return order

@@ -2,17 +2,20 @@
 
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from veilroute.auditing import claims, risk
 from veilroute.auditing.binding import bind, check_instance, check_shown
 from veilroute.auditing.class_search import count_anonymizable
 from veilroute.auditing.detours import check_contingencies
 from veilroute.auditing.driving import check_doors, check_turns, has_doors
+from veilroute.auditing.linked import audit_linked
 from veilroute.auditing.mixtures import examine_mixture
 from veilroute.auditing.optimality import find_optimum
 from veilroute.auditing.proofs import check_certificate, examine_certificate
 from veilroute.auditing.replay import Planner, ReplayedPlaybook, replay_playbook, watch_trips
-from veilroute.auditing.verdicts import AuditReport, AuditSummary, ClaimVerdict
+from veilroute.auditing.verdicts import AuditReport, AuditSummary, ClaimVerdict, judge
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem
 
@@ -25,6 +28,7 @@ def audit_playbook(
     privacy: Privacy | None = None,
     unstated: Collection[str] = (),
     prior: Sequence[float] | None = None,
+    ledger: str | Path | None = None,
 ) -> AuditReport:
     """Check every claim of a playbook by playing the adversary, with code that planning does not share.
 
@@ -46,6 +50,9 @@ def audit_playbook(
         ``Instance.unstated``.
     prior
         A weight for each candidate under which to measure the risk as well, with one more claim, ``prior``.
+    ledger
+        The ledger under which it was planned, if it was. With one more claim, ``past``: that it says of earlier trips
+        what the ledger says. Without the ledger nothing is proved that depends on them.
 
     Returns
     -------
@@ -69,10 +76,9 @@ def audit_playbook(
     if playbook.certificate is not None:
         examine = examine_mixture if replayed.is_randomised else examine_certificate
         proof = examine(replayed, playbook.certificate, m)
-    has_extra_cost = stated.total_extra is not None or stated.worst_extra is not None
-    is_bounded = playbook.privacy.beta is not None
     has_shares = replayed.is_randomised or any(group.shares for group in playbook.classes)
-    has_risk = is_bounded or stated.worst_posterior is not None or stated.bayes_success is not None
+    past = None if playbook.past is None or ledger is None else _check_past(playbook, ledger)
+    is_past_unknown = playbook.past is not None and not (past is not None and past.holds)
     is_compared = instance is not None or privacy is not None
     verdicts: tuple[ClaimVerdict, ...] = (
         claims.check_walk(replayed),
@@ -85,16 +91,17 @@ def audit_playbook(
         claims.check_class_size(replayed),
         claims.check_spread(replayed),
         *([claims.check_history(replayed)] if playbook.past is not None else []),
+        *([past] if past is not None else []),
         claims.check_coverable(replayed),
         claims.check_anonymized(replayed),
         *([risk.check_shares(replayed)] if has_shares else []),
-        *([risk.check_risk(replayed)] if has_risk else []),
+        risk.check_risk(replayed),
         *([risk.check_prior(replayed, prior)] if prior is not None else []),
         claims.check_apr(replayed),
         claims.check_mac(replayed),
-        *([claims.check_extra_cost(replayed)] if has_extra_cost else []),
-        *([risk.check_hidden_mass(replayed)] if is_bounded or stated.hidden_mass is not None else []),
-        *([risk.check_expected_mac(replayed)] if is_bounded or stated.expected_mac is not None else []),
+        claims.check_extra_cost(replayed),
+        risk.check_hidden_mass(replayed),
+        risk.check_expected_mac(replayed),
         check_certificate(proof),
         claims.check_bound(replayed, optimum, proof),
         claims.check_optimality(replayed, optimum, proof, num_anonymizable),
@@ -103,6 +110,8 @@ def audit_playbook(
         check_shown(playbook, bound_to),
         *([check_instance(bound_to)] if is_compared else []),
     )
+    if is_past_unknown:
+        verdicts = tuple(_under_unknown_past(verdict, replayed) for verdict in verdicts)
     return AuditReport(
         holds=all(verdict.holds for verdict in verdicts),
         claims=verdicts,
@@ -120,7 +129,29 @@ def audit_playbook(
         worst_extra=replayed.real_costs.worst_extra,
         names=survey.called,
         playbook_sha256=playbook.sha256,
+        is_past_unknown=is_past_unknown,
+        observer=risk.observe(replayed),
     )
+
+
+def _check_past(playbook: Playbook, ledger: str | Path) -> ClaimVerdict:
+    """Whether the ledger says of earlier trips what the playbook says; of others in the ledger nothing is asked."""
+    found = next(claim for claim in audit_linked([playbook], ledger=ledger).claims if claim.claim == "past")
+    return found if not found.holds else judge("past", [], "planned under what the ledger had then")
+
+
+def _under_unknown_past(verdict: ClaimVerdict, replayed: ReplayedPlaybook) -> ClaimVerdict:
+    """The verdict on a playbook whose past nobody has checked: who could be hidden, and how well, depends on it."""
+    playbook = replayed.playbook
+    depends = {
+        "history": True,
+        "bound": replayed.objective.bound is not None,
+        "optimality": playbook.status != "feasible",
+        "anonymizable": playbook.claims.num_anonymizable is not None,
+    }
+    if not verdict.holds or not depends.get(verdict.claim, False):
+        return verdict
+    return replace(verdict, checked=False, evidence=f"under a past that was not given: {verdict.evidence}")
 
 
 def find_nodes_that_matter(replayed: ReplayedPlaybook) -> int | None:

@@ -83,11 +83,12 @@ class ChangedMap:
         domain = self.survey.problem.domain
         return None if domain.turns is None else TurnRules(domain, domain.turns, self.walking, self.survey.called)
 
-    def keeps(self, playbook: Playbook, rule: ClassRule, masses: Mapping[int, float]) -> bool:
+    def keeps(
+        self, playbook: Playbook, rule: ClassRule, masses: Mapping[int, float], *, of_several: bool = False
+    ) -> bool:
         """Whether candidates, probable as ``masses`` say, keep the promise by the playbook's map and by this one.
 
-        Closing roads makes no way shorter, and metres are not changed by new costs. So only new costs can bring
-        members closer together than they were, and only where ell is a cost.
+        If they are ``of_several`` classes, only what an observer may believe of an area is asked, under a risk.
         """
         find = self.survey.find
         # What earlier trips have left for a member, where the playbook was planned under a ledger, must do as well.
@@ -96,19 +97,26 @@ class ChangedMap:
             if find(owner) in masses:
                 known = {find(other) for other in others}
                 groups.append({c: mass for c, mass in masses.items() if c in known})
-        if not all(_is_class(rule, group) for group in groups):
-            return False
+        rules = self.rules_of_spread(playbook, rule)
+        return all(_is_class(each, group, of_several) for each in rules for group in groups)
+
+    def rules_of_spread(self, playbook: Playbook, rule: ClassRule) -> list[ClassRule]:
+        """The rule on the playbook's map and, if that may be stricter, on this one.
+
+        Closing roads makes no way shorter, and metres are not changed by new costs. So only new costs can bring
+        members closer together than they were, and only where ell is a cost.
+        """
         if not self.closure.costs or playbook.privacy.measure != "cost":
-            return True
+            return [rule]
         if self._changed_rule is None:
             exact = all(isinstance(cost, int) for *_, cost in self.closure.costs)
             self._changed_rule = Spread(replace(self.survey, walking=self.walking), playbook.privacy, exact=exact)
-        return all(_is_class(self._changed_rule, group) for group in groups)
+        return [rule, self._changed_rule]
 
 
-def _is_class(rule: ClassRule, masses: Mapping[int, float]) -> bool:
+def _is_class(rule: ClassRule, masses: Mapping[int, float], of_several: bool) -> bool:
     """Whether candidates with these probabilities, or shares, keep what a rule asks."""
     group = mask_of(masses)
     if rule.beta is None:
         return rule.hides(group)
-    return bool(masses) and (not rule.is_all_pairs or rule.is_far(group)) and rule.is_within(masses)
+    return bool(masses) and (of_several or not rule.is_all_pairs or rule.is_far(group)) and rule.is_within(masses)

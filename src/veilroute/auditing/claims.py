@@ -1,8 +1,9 @@
 """The claims, one check each, in the order of a report's topics: what anonymity costs, privacy, and the routes."""
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from importlib import import_module
 
 from veilroute.auditing.apartness import members_of
 from veilroute.auditing.optimality import Optimum
@@ -12,12 +13,10 @@ from veilroute.auditing.verdicts import ClaimVerdict, first_nodes, judge, number
 from veilroute.certificate import MAX_TRIED
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Domain, Label
+from veilroute.exposure import area_text
 from veilroute.playbook import Route
 
 _STATUSES = ("optimal", "feasible", "infeasible")
-
-_WITHOUT_EVIDENCE = ("merge-bb", "df-bb")
-"""Partitioners whose proof is that their search came to its end: they have nothing to hand over."""
 
 
 def check_mac(replayed: ReplayedPlaybook) -> ClaimVerdict:
@@ -38,14 +37,15 @@ def check_mac(replayed: ReplayedPlaybook) -> ClaimVerdict:
 
 
 def check_extra_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
-    """The total extra cost and the largest single one, where they are stated."""
+    """The total extra cost and the largest single one. A plan that keeps the total small has to state it."""
     real = replayed.real_costs
     if real.unknown:
         return _judge_unknown("extra-cost", replayed)
     claims, claimed = replayed.playbook.claims, replayed.claimed
     largest = max((trip.base_costs[c] for trip in replayed.survey.trips for c in claimed), default=0.0)
     problems = []
-    if claims.total_extra is not None:
+    is_needed = replayed.objective.name == "total extra cost"
+    if claims.total_extra is not None or is_needed:
         problems += wrong_figure("total extra cost", claims.total_extra, real.total_extra, largest * len(claimed))
     if claims.worst_extra is not None:
         problems += wrong_figure("worst extra cost", claims.worst_extra, real.worst_extra, largest)
@@ -54,7 +54,8 @@ def check_extra_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
     domain = replayed.survey.problem.domain
     total, worst = (_figure(domain, cost) for cost in (real.total_extra, real.worst_extra))
     figures = f"total extra cost recomputed: {total}, worst single detour: {worst}"
-    return judge("extra-cost", problems, figures)
+    stated = {"the total extra cost": claims.total_extra, "the worst extra cost": claims.worst_extra}
+    return judge("extra-cost", problems, figures, missing=[name for name, figure in stated.items() if figure is None])
 
 
 def _figure(domain: Domain, cost: float) -> str:
@@ -100,17 +101,16 @@ def check_bound(replayed: ReplayedPlaybook, optimum: Optimum | None, proof: Proo
         return judge("bound", problems, f"{bound:.9g} is not above {cheaper:.9g}, the least possible")
     if proof is not None and proof.has_bound:
         return judge("bound", problems, f"no {name} is below {bound:.9g} (certificate: {proof.effort})")
-    if proof is None and _gives_evidence(replayed):
+    if proof is None and _needs_evidence(replayed):
         problems.append(f"states that no {name} is below {bound:.9g} without the certificate that proves it")
     reason = "" if proof is None else f" ({proof.effort})"
     evidence = f"{bound:.9g} is not above the {name}; whether none is below it, was not worked out{reason}"
     return judge("bound", problems, evidence, checked=False)
 
 
-def _gives_evidence(replayed: ReplayedPlaybook) -> bool:
-    """Whether the planner hands a certificate over with its bounds, where there is too much to try it all."""
-    is_small = len(replayed.hideable) <= MAX_TRIED and not replayed.is_randomised
-    return not is_small and replayed.playbook.options.get("partitioner") not in _WITHOUT_EVIDENCE
+def _needs_evidence(replayed: ReplayedPlaybook) -> bool:
+    """Whether a bound needs a certificate, whoever planned: there are too many candidates to try it all."""
+    return replayed.is_randomised or len(replayed.hideable) > MAX_TRIED
 
 
 def check_optimality(
@@ -149,7 +149,7 @@ def check_optimality(
         cheaper = objective.figure(proof.cheaper, replayed.stated_size)
         problems.append(f"not optimal: a {objective.name} of {cheaper:.9g} is possible")
     if proof is None:
-        if _gives_evidence(replayed):
+        if _needs_evidence(replayed):
             problems.append("says optimal without the certificate that proves it; plan again")
         return judge("optimality", problems, "optimal by the planner's word; too large to re-prove", checked=False)
     if not proof.has_bound:
@@ -260,17 +260,18 @@ def check_partition(replayed: ReplayedPlaybook) -> ClaimVerdict:
 
 
 def check_class_size(replayed: ReplayedPlaybook) -> ClaimVerdict:
-    """Every candidate claimed anonymized shares its first m nodes with at least k - 1 others."""
+    """Every candidate claimed anonymized shares its first m nodes with candidates at k - 1 other nodes at least."""
     survey, k, m = replayed.survey, replayed.rule.k, replayed.playbook.privacy.m
     shared = "route" if m is None else first_nodes(m)
     lost = sorted({draw[0] for draw in replayed.listed if draw not in replayed.groups})
     problems = [f"without a sound route, and so nobody to hide among: {survey.names(lost)}"] if lost else []
-    groups = {group.mask: group.mask.bit_count() for group in replayed.claimed_groups}
+    groups = {group.mask: replayed.num_places(group.mask) for group in replayed.claimed_groups}
     for group, size in groups.items():
         if size < k:
-            who = survey.names(members_of(group))
-            shown = f"nobody shares the {shared} of {who}" if size == 1 else f"only {who} share their {shared}"
-            problems.append(f"{shown}: {size} where {k} are needed")
+            num, who = group.bit_count(), survey.names(members_of(group))
+            shown = f"nobody shares the {shared} of {who}" if num == 1 else f"only {who} share their {shared}"
+            found = f"{size}" if size == num else f"{number(num, 'name')} at {number(size, 'place')}"
+            problems.append(f"{shown}: {found} where {k} are needed")
     if not groups:
         return judge("class-size", problems, "no class is said to be anonymized")
     sizes = f"{min(groups.values())} to {max(groups.values())}"
@@ -283,7 +284,7 @@ def check_spread(replayed: ReplayedPlaybook) -> ClaimVerdict:
     problems = []
     if not replayed.claimed:
         return judge("spread", [], "no class is said to be anonymized")
-    if rule.is_all_pairs:
+    if rule.is_all_pairs and not replayed.is_randomised:
         groups = replayed.groups
         for own in dict.fromkeys(groups[draw].mask & mask for draw, mask in replayed.listed.items() if draw in groups):
             problems += [
@@ -292,7 +293,8 @@ def check_spread(replayed: ReplayedPlaybook) -> ClaimVerdict:
             ]
         return judge("spread", problems, f"all members of each class are pairwise at least {apart} apart")
     if rule.beta is not None:
-        return judge("spread", [], f"those less than {apart} apart are counted together in the claim risk")
+        area = area_text(replayed.playbook.privacy)
+        return judge("spread", [], f"any {area} counts as one in the claim risk")
     for group in dict.fromkeys(group.mask for group in replayed.claimed_groups):
         needed = min(rule.k, group.bit_count())
         far = rule.largest_far_set(group, enough=needed)
@@ -313,7 +315,9 @@ def check_history(replayed: ReplayedPlaybook) -> ClaimVerdict:
     for draw in replayed.listed:
         left = replayed.short_history(draw, replayed.groups[draw]) if draw in replayed.groups else None
         if left is not None:
-            needed = f"{rule.k} are needed" if rule.beta is None else f"no place may exceed {rule.beta:.9g}"
+            needed = f"{rule.k} are needed"
+            if rule.beta is not None:
+                needed = f"no {area_text(replayed.playbook.privacy)} may exceed {rule.beta:.9g}"
             who = survey.names(members_of(left)) or "nobody"
             problems.append(f"whoever linked earlier trips of {survey.name(draw[0])} is left with {who} where {needed}")
     num = sum(c in rule.lines for c in replayed.claimed)
@@ -359,7 +363,7 @@ def check_anonymized(replayed: ReplayedPlaybook) -> ClaimVerdict:
 
 
 def check_apr(replayed: ReplayedPlaybook) -> ClaimVerdict:
-    """APR is anonymized over coverable candidates; delta, where stated, over those stated to be anonymizable."""
+    """APR is anonymized over coverable candidates; delta is over those stated to be anonymizable, if there are any."""
     claims, num_real, num_coverable = replayed.playbook.claims, len(replayed.protected), len(replayed.survey.coverable)
     real = num_real / num_coverable if num_coverable else 0.0
     problems = [] if is_same(real, claims.apr) else [f"states an APR of {claims.apr:.6g}, in truth it is {real:.6g}"]
@@ -367,7 +371,8 @@ def check_apr(replayed: ReplayedPlaybook) -> ClaimVerdict:
         delta = num_real / claims.num_anonymizable if claims.num_anonymizable else 0.0
         if not is_same(delta, claims.delta):
             problems.append(f"states a delta of {claims.delta:.6g}, in truth it is {delta:.6g}")
-    return judge("apr", problems, f"{num_real} / {num_coverable} = {real:.6g}")
+    missing = ["delta"] if claims.delta is None and claims.num_anonymizable else []
+    return judge("apr", problems, f"{num_real} / {num_coverable} = {real:.6g}", missing=missing)
 
 
 def check_walk(replayed: ReplayedPlaybook) -> ClaimVerdict:
@@ -416,9 +421,13 @@ def check_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
 
 
 def check_same_route(replayed: ReplayedPlaybook) -> ClaimVerdict:
-    """All members of an anonymized class get the same first m nodes on every trip; no class is shown with others."""
+    """All members of an anonymized class get the same first m nodes on every trip; no class is shown with others.
+
+    And the same bytes in every format in which a route can be had.
+    """
     m = replayed.playbook.privacy.m
     problems, num_compared = [], 0
+    written: dict[str, list[Route]] = {}
     for position, group in enumerate(replayed.playbook.classes):
         members = replayed.members(group)
         if not group.anonymized or not members:
@@ -426,8 +435,14 @@ def check_same_route(replayed: ReplayedPlaybook) -> ClaimVerdict:
         for trip in range(len(replayed.survey.trips)):
             answers = [(c, replayed.routes.get((c, replayed.home(c, position), trip))) for c in members]
             num_compared += len(answers)
+            where = f"class {position}{replayed.on_trip(trip)}"
             if problem := _first_difference(replayed, answers, m):
-                problems.append(f"class {position}{replayed.on_trip(trip)}: {problem}")
+                problems.append(f"{where}: {problem}")
+            else:
+                written[where] = _as_promised(answers, trip, m)
+        if m is None and group.member_routes:
+            problems.append(f"class {position} holds routes of single members beside the one that all share")
+    problems += _written_apart(replayed, {where: routes for where, routes in written.items() if len(routes) > 1})
     problems += [
         f"{place}: the route shown is not the one that its members get"
         for place, _, holder in _shown_only(replayed)
@@ -450,6 +465,36 @@ def _first_difference(
             both = f"{replayed.survey.name(first)} and {replayed.survey.name(c)}"
             return f"{both} get different routes, told apart at node {common + 1}"
     return ""
+
+
+def _as_promised(answers: list[tuple[int, ReplayedRoute | None]], trip: int, m: int | None) -> list[Route]:
+    """The routes that members are given, as far as they are promised to be alike; one object that several get is one.
+
+    None where one of them is no walk, which is said elsewhere.
+    """
+    routes = {id(route): route for _, route in answers if route is not None}
+    if any(route.fault for route in routes.values()):
+        return []
+    return [
+        Route(route.labels[:m], route.stated_cost if isinstance(route.stated_cost, int | float) else 0.0, trip)
+        for route in routes.values()
+    ]
+
+
+def _written_apart(replayed: ReplayedPlaybook, written: Mapping[str, list[Route]]) -> list[str]:
+    """Where `veilroute route` does not write the same bytes for all members of a class.
+
+    What writes the files is run as it is, and so imported by name: it is what is judged here, and no part of the judge.
+    """
+    if not written:
+        return []
+    writer = import_module("veilroute.formats.route_text")
+    found = writer.differing_formats(replayed.playbook, list(written.values()))
+    return [
+        f"{where}: as {format} the routes of its members are not written alike"
+        for where, format in zip(written, found, strict=True)
+        if format is not None
+    ]
 
 
 def _shown_only(replayed: ReplayedPlaybook) -> Iterator[tuple[str, Route, ReplayedRoute | None]]:

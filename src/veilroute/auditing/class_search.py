@@ -88,6 +88,8 @@ class ClassSearch(Search):
     gain(x)``, where ``low(x)`` is the largest known cost of a part of P + x, and the gain includes what the member's
     own base costs take off. That order is best in which the dearest members come first: c(P) is then high from the
     start.
+
+    Where a risk is bounded, P needs others as well to be heavy enough for its heaviest area (`ClassRule`).
     """
 
     prices: SetPrices
@@ -98,22 +100,24 @@ class ClassSearch(Search):
         self._weights = [[0.0] * num] * len(weights) if self.is_free else weights
         credits_ = [0.0] * num if self.is_free else self.prices.credits
         self._taken_off = [credit + gain for credit, gain in zip(credits_, self.gains, strict=True)]
-        masses = self.rule.masses
-        self._least_mass = [masses[i] / self.rule.beta * (1 - ROUNDING) for i in range(num)] if self.rule.beta else None
         alone = [self.prices.costs(1 << i) for i in range(num)]
         lows = [[costs[trip] for costs in alone] for trip in range(len(weights))]
-        self._extend(0, 0, 0.0, [0.0] * len(lows), lows)
+        self._extend(0, 0, 0.0, [0.0] * len(lows), lows, 0.0)
 
-    def _extend(self, group: int, first: int, spent: float, weight: list[float], lows: list[list[float]]) -> None:
+    def _extend(
+        self, group: int, first: int, spent: float, weight: list[float], lows: list[list[float]], area: float
+    ) -> None:
         """Add each member from ``first`` on that may lead to a class within the limit.
 
-        ``spent`` is minus the gains of the group, ``weight`` its weight on each trip.
+        ``spent`` is minus the gains of the group, ``weight`` its weight on each trip, ``area`` what its heaviest area
+        weighs.
         """
         num, size = len(self.gains), group.bit_count()
         needed, room = self.rule.k - size - 1, self.rule.max_size - size - 1
         self.effort.spend(_MEMBER_STEP * (num - first) * len(lows))
         adding: list[float] = []  # what members after the one looked at add at least, ascending
         weighing: list[tuple[float, float]] = []  # the same for a unit of mass, and how many units they have
+        grown_area = 0.0
         for x in range(num - 1, first - 1, -1):
             own = spent - self._taken_off[x]
             alone = -self._taken_off[x]
@@ -129,25 +133,26 @@ class ClassSearch(Search):
                 if self.rest < 1:
                     most = max(self._terms(grown, [low[x] for low in lows]))
                     ahead -= (1 - self.rest) * max(0.0, most, adding[needed - 1] if needed > 0 else 0.0)
-                if self._least_mass is not None and own + ahead <= self.limit:
-                    ahead = max(ahead, self._weigh(grown, weighing))
+                if self.rule.beta is not None and own + ahead <= self.limit:
+                    grown_area = self.rule.grown_area(group, x, area)
+                    ahead = max(ahead, self._weigh(grown, grown_area, weighing))
                 # What cuts add is asked last: there may be many of them.
                 if own + ahead <= self.limit:
                     self.effort.spend(self._cut_effort)
                     if own + ahead + self.surcharge(grown) <= self.limit and self.rule.may_join(group, x):
-                        self._visit(grown, x, spent - self._taken_off[x], weight, lows)
+                        self._visit(grown, x, spent - self._taken_off[x], weight, lows, grown_area)
             insort(adding, alone)
-            if self._least_mass is not None:
+            if self.rule.beta is not None:
                 insort(weighing, (alone / self.rule.masses[x], self.rule.masses[x]))
 
-    def _weigh(self, group: int, weighing: list[tuple[float, float]]) -> float:
-        """What members still to come add at least, so that the group is heavy enough for its heaviest, its first.
+    def _weigh(self, group: int, area: float, weighing: list[tuple[float, float]]) -> float:
+        """What members still to come add at least, so that the group is heavy enough for its heaviest area.
 
-        Where parts of members would do: all who add less than nothing, then those who add least for their mass.
+        If parts of members would do: all that add less than nothing, then those that add least for their mass.
         """
         self.effort.spend(_MASS_STEP * len(weighing))
-        heaviest = (group & -group).bit_length() - 1
-        lacking = (self._least_mass or [])[heaviest] - sum(self.rule.masses[i] for i in members_of(group))
+        least = area / (self.rule.beta or 1.0) * (1 - ROUNDING)
+        lacking = least - sum(self.rule.masses[i] for i in members_of(group))
         added = 0.0
         for each, mass in weighing:
             if each >= 0 and lacking <= 0:
@@ -169,7 +174,9 @@ class ClassSearch(Search):
             return 0.0
         return (1 - self.rest) * max(self._terms(group, self.prices.costs(group)))
 
-    def _visit(self, group: int, newest: int, spent: float, weight: list[float], lows: list[list[float]]) -> None:
+    def _visit(
+        self, group: int, newest: int, spent: float, weight: list[float], lows: list[list[float]], area: float
+    ) -> None:
         self.effort.spend(_CLASS_STEP + self._cut_effort)
         costs = self.prices.costs(group)
         self.num_priced += 1
@@ -189,7 +196,7 @@ class ClassSearch(Search):
             skipped + [max(cost, old, pair[trip]) for old, pair in zip(low[newest + 1 :], pairs, strict=True)]
             for trip, (cost, low) in enumerate(zip(costs, lows, strict=True))
         ]
-        self._extend(group, newest + 1, spent, heavier, raised)
+        self._extend(group, newest + 1, spent, heavier, raised, area)
 
 
 class PrefixSearch(Search):
@@ -324,6 +331,8 @@ def count_anonymizable(replayed: ReplayedPlaybook, m: int | None) -> int | None:
     and whom a walk can cover together with this one. After earlier trips these must be a core (`ClassRule`). Under a
     bound on the risk that is not enough, and nobody is looked for; nor where histories are not those of a ledger.
     """
+    if replayed.rule.beta is None and replayed.num_places(mask_of(replayed.hideable)) < replayed.rule.k:
+        return 0
     if replayed.rule.beta is not None or (replayed.rule.lines and replayed.rule.stories is None):
         return len(replayed.protected) if replayed.within_reach <= set(replayed.protected) else None
     coverable = replayed.hideable

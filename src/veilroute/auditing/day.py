@@ -13,7 +13,8 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 from veilroute.auditing.apartness import Spread, mask_of
 from veilroute.auditing.day_tours import ReplayedDay, check_tours
 from veilroute.auditing.survey import bare_survey
+from veilroute.auditing.underway import audit_underway
 from veilroute.auditing.verdicts import ClaimVerdict, joint_verdict, judge, names, number
 from veilroute.days import Customer, Day, Terms, read_day
 from veilroute.domain.graph import Label
@@ -120,6 +122,7 @@ def audit_day(
     playbook: Playbook,
     day: Day | str | Path,
     *,
+    before: Sequence[Day | str | Path] = (),
     dispatcher: Dispatcher | None = None,
     reruns: int = RERUNS,
     terms: Terms | None = None,
@@ -133,10 +136,14 @@ def audit_day(
     playbook
         With its domain.
     day
-        A day, or a folder with the files of one, or its ``day.json`` alone.
+        A day, or a folder with the files of one, or its ``day.json`` alone. If it is the rest of a day, it is checked
+        against those before it.
+    before
+        For the rest of a day, all that were planned before it: the whole day and each rest of it, in any order.
     dispatcher
         Makes all files of a day of orders, under the terms of this one. It is called with ``reruns`` sets of orders
-        that touch the same classes. Without it the claim ``same-files`` is unproved.
+        that touch the same classes; for the rest of a day, of which no orders are asked, once with none. Without it the
+        claim ``same-files`` is unproved.
     terms
         What was meant to be public; with it there is one more claim, ``terms``.
     workers
@@ -152,7 +159,10 @@ def audit_day(
     if playbook.is_randomised:
         raise InvalidInputError("playbook", "one with a fixed partition: in a randomised one classes are drawn")
     if found.after is not None:
-        raise InvalidInputError("day", "a whole one: the rest of a day is checked where it is made, by fleet-replan")
+        known = [each if isinstance(each, Day) else read_day(_day_file(Path(each))) for each in before]
+        return _audit_rest(playbook, found, known, files, dispatcher if reruns else None, terms)
+    if before:
+        raise InvalidInputError("before", "the rest of a day as well: this one is whole")
     replayed = ReplayedDay(playbook, found)
     sizes = [len(members) for members in replayed.groups.values()]
     claims = (
@@ -172,6 +182,70 @@ def audit_day(
         found.num_used,
         min(sizes, default=None),
     )
+
+
+def _day_file(source: Path) -> Path:
+    return source / DAY_FILE if source.is_dir() else source
+
+
+def _audit_rest(
+    playbook: Playbook,
+    rest: Day,
+    before: Sequence[Day],
+    files: _Files | None,
+    dispatcher: Dispatcher | None,
+    terms: Terms | None,
+) -> DayReport:
+    """Check the rest of a day, and what was planned before it, down to the whole day."""
+    known = {hashlib.sha256(each.to_json()).hexdigest(): each for each in before}
+    if len(known) < len(before):
+        raise InvalidInputError("before", "each day once")
+    chain = [rest]
+    while (after := chain[0].after) is not None:
+        earlier = known.pop(after.earlier, None)
+        if earlier is None:
+            which = "the day that it goes on from" if len(chain) == 1 else "each day that was planned before it"
+            raise InvalidInputError("before", f"{which}, with the SHA-256 {after.earlier}")
+        chain.insert(0, earlier)
+    if known:
+        raise InvalidInputError("before", "only days that this one goes on from", f"{len(known)} others")
+    # Under names of their own, as the same topics come up for each part; the last part has the plain ones.
+    claims = list(audit_day(playbook, chain[0]).claims)
+    claims = [replace(each, claim=f"day:{each.claim}") for each in claims if each.claim != "same-files"]
+    for at, (one, other) in enumerate(pairwise(chain), start=1):
+        name = "" if at == len(chain) - 1 else f"rest-{at}:"
+        claims += [replace(each, claim=name + each.claim) for each in audit_underway(playbook, one, other)]
+    claims += [] if files is None else [_check_files(rest, files)]
+    claims.append(_check_made_again(rest, files, dispatcher))
+    claims += [] if terms is None else [_check_terms(rest.terms, terms)]
+    whole, gone = ReplayedDay(playbook, chain[0]), {*(() if rest.after is None else rest.after.dropped)}
+    sizes = [sum(member not in gone for member in members) for members in whole.groups.values()]
+    return DayReport(
+        tuple(claims),
+        tuple(_public_terms(whole, terms)),
+        rest.touched,
+        sum(len(tour.stops) for tour in rest.tours),
+        rest.num_used,
+        min(sizes, default=None),
+    )
+
+
+def _check_made_again(rest: Day, files: _Files | None, dispatcher: Dispatcher | None) -> ClaimVerdict:
+    """From where the vehicles are, under the same changes, the dispatcher makes the same files."""
+    if dispatcher is None:
+        return judge("same-files", [], "the dispatcher was not run again: whether it makes this is open", checked=False)
+    here = {DAY_FILE: rest.to_json()} if files is None else files.contents
+    is_all = files is not None and files.is_folder
+    try:
+        made = dispatcher(())
+    except VeilrouteError as error:
+        return judge("same-files", [f"the dispatcher makes no such day: {error}"], "")
+    odd = [
+        f"{name} is not what the dispatcher makes: {what}"
+        for name, what in _differences(here, made, None if is_all else here)
+    ]
+    compared = number(len(here), "file") if is_all else f"{DAY_FILE} alone, of all that a day has,"
+    return judge("same-files", odd, f"{compared} the same when it is planned again from where the vehicles are")
 
 
 def _check_binding(replayed: ReplayedDay) -> ClaimVerdict:

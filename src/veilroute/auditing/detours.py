@@ -6,20 +6,21 @@ Nothing here knows how it was planned.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 
 from veilroute.auditing.apartness import ClassRule, Spread, mask_of
 from veilroute.auditing.changes import ChangedMap
 from veilroute.auditing.legality import legal_map
+from veilroute.auditing.lookalikes import Replanner, Scene, hidden_classes, scene_of_replan, scene_of_road
 from veilroute.auditing.pricing import price_walks
 from veilroute.auditing.replay import is_same, wrong_figure
 from veilroute.auditing.survey import Survey, measure_trip, survey_problem
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
 from veilroute.auditing.walking import TooMuchError
-from veilroute.closures import GO_ON, Replan, Way
+from veilroute.closures import GIVE_UP, GO_ON, Replan, Way
 from veilroute.domain.graph import Label
 from veilroute.playbook import Playbook, PlaybookClass
 
@@ -27,7 +28,7 @@ _EFFORT = 3e7  #: visits of nodes after which it is not asked whether a rest is 
 _SHARED_BY = 30  #: contingencies share that, and each gets at least this part of it
 _MOST_PRICED = 10  #: members still to be covered beyond which it is not asked either
 
-_TOPICS = ("begins", "walk", "turns", "cost", "same-route", "coverage", "qualifies", "cheapest")
+_TOPICS = ("begins", "walk", "turns", "cost", "same-route", "coverage", "qualifies", "cheapest", "observer")
 _GOOD = {
     "begins": "begins as the routes of all members do",
     "walk": "a walk on the changed map to the goal; no closed road is used",
@@ -37,38 +38,50 @@ _GOOD = {
     "coverage": "covers whom it says, from the start of the trip on",
     "qualifies": "whether the promise is kept is as stated",
     "cheapest": "no cheaper walk covers them, none covers more, and the rule leaves no others",
+    "observer": "which classes look the same, and how sure an observer can be, is as stated",
 }
 
 Faults = dict[str, list[str]]  #: what is wrong, by topic
 
 
-def audit_replan(playbook: Playbook, entry: Replan) -> tuple[ClaimVerdict, ...]:
-    """Check a replan by itself, one verdict for each topic."""
+def audit_replan(playbook: Playbook, entry: Replan, *, replanner: Replanner | None = None) -> tuple[ClaimVerdict, ...]:
+    """Check a replan by itself, one verdict for each topic.
+
+    The ``replanner`` says how other classes are replanned. Without one it cannot be said which of them look the same.
+    """
     survey = survey_problem(playbook.problem)
-    check = _Check(playbook, survey, Spread(survey, playbook.privacy), entry)
+    asked = None if replanner is None else cache(replanner)  # the same is asked again for each replan before it
+    check = _Check(playbook, survey, Spread(survey, playbook.privacy), entry, replanner=asked)
     found = check.faults()
-    return tuple(
-        judge(topic, found.get(topic, []), _GOOD[topic], checked=topic != "cheapest" or check.is_priced)
-        for topic in _TOPICS
-    )
+    shown, is_checked = dict(_GOOD), dict.fromkeys(_TOPICS, True) | {"cheapest": check.is_priced}
+    if check.missing is not None:
+        shown["observer"], is_checked["observer"] = check.missing, False
+    if replanner is None:
+        shown["qualifies"] = "whether the class keeps the promise by itself is as stated"
+    return tuple(judge(topic, found.get(topic, []), shown[topic], checked=is_checked[topic]) for topic in _TOPICS)
 
 
 def check_contingencies(playbook: Playbook, survey: Survey, rule: ClassRule) -> ClaimVerdict:
     """Every replan in the playbook is what it says, and for its road each class that uses it has one."""
     problems: list[str] = []
     met: dict[tuple[int, int, frozenset[Label]], None] = {}
-    num, num_priced = len(playbook.contingencies), 0
+    num, num_priced, num_silent = len(playbook.contingencies), 0, 0
+    on_road: dict[tuple[int, frozenset[Label]], dict[int, Replan]] = {}
+    for entry in playbook.contingencies:
+        on_road.setdefault((entry.trip, _road(entry)), {}).setdefault(entry.number, entry)
     for place, entry in enumerate(playbook.contingencies):
         check = _Check(playbook, survey, rule, entry, _EFFORT / min(num, _SHARED_BY))
+        check.beside = on_road[entry.trip, _road(entry)]
         found = check.faults() | _misplaced(playbook, entry)
         num_priced += check.is_priced
+        num_silent += check.missing is not None
         problems += [f"contingency {place}: {fault}" for faults in found.values() for fault in faults]
-        key = (entry.number, entry.trip, frozenset(entry.closure.roads[0]) if entry.closure.roads else frozenset())
+        key = (entry.number, entry.trip, _road(entry))
         if key in met:
             problems.append(f"contingency {place}: there is one for this class and road already")
         met[key] = None
     roads = dict.fromkeys(road for _, _, road in met)
-    for at, group in enumerate(_hidden(playbook), start=1):
+    for at, group in enumerate(hidden_classes(playbook), start=1):
         for trip in range(len(playbook.trips)):
             used = {frozenset(pair) for pair in pairwise(_shared(group, trip))}
             problems += [
@@ -78,7 +91,14 @@ def check_contingencies(playbook: Playbook, survey: Survey, rule: ClassRule) -> 
             ]
     priced = "" if num_priced < num else ", and the cheapest"
     shown = f"{number(num, 'replan')}, each walked without its road, as stated{priced}"
-    return judge("contingencies", problems, shown)
+    if num_silent:
+        shown += f"; {num_silent} of them do not say what an observer sees: plan them again"
+    return judge("contingencies", problems, shown, checked=not num_silent)
+
+
+def _road(entry: Replan) -> frozenset[Label]:
+    """The road for which a contingency is made."""
+    return frozenset(entry.closure.roads[0]) if entry.closure.roads else frozenset()
 
 
 def _misplaced(playbook: Playbook, entry: Replan) -> Faults:
@@ -87,18 +107,14 @@ def _misplaced(playbook: Playbook, entry: Replan) -> Faults:
     if len(closure.roads) != 1 or closure.one_way or closure.nodes or closure.costs or entry.after is not None:
         return {"closed": ["closes something else than one road"]}
     road, problems = frozenset(closure.roads[0]), []
-    if not 1 <= entry.number <= len(_hidden(playbook)) or entry.trip >= len(playbook.trips):
+    if not 1 <= entry.number <= len(hidden_classes(playbook)) or entry.trip >= len(playbook.trips):
         return {}  # said elsewhere
-    ahead = _shared(_hidden(playbook)[entry.number - 1], entry.trip)[entry.position : entry.position + 2]
+    ahead = _shared(hidden_classes(playbook)[entry.number - 1], entry.trip)[entry.position : entry.position + 2]
     if frozenset(ahead) != road or any(frozenset(pair) == road for pair in pairwise(walked)):
         problems.append("does not begin where the route first meets the closed road")
     if entry.choice != (GO_ON if entry.going_on.qualifies else None):
         problems.append("chooses what nobody chose, or nothing where the promise is kept")
     return {"position": problems}
-
-
-def _hidden(playbook: Playbook) -> list[PlaybookClass]:
-    return [group for group in playbook.classes if group.anonymized]
 
 
 def _shared(group: PlaybookClass, trip: int) -> list[Label]:
@@ -116,15 +132,34 @@ class _Check:
     """One replan, on the map as it has changed."""
 
     def __init__(
-        self, playbook: Playbook, survey: Survey, rule: ClassRule, entry: Replan, effort: float = _EFFORT
+        self,
+        playbook: Playbook,
+        survey: Survey,
+        rule: ClassRule,
+        entry: Replan,
+        effort: float = _EFFORT,
+        replanner: Replanner | None = None,
     ) -> None:
         self.playbook, self.survey, self.rule, self.entry, self.effort = playbook, survey, rule, entry, effort
+        self.replanner = replanner
+        self.beside: dict[int, Replan] | None = None  #: of a contingency those of all classes for the same road
         self.is_priced = False
+        self.missing: str | None = None  #: why it is not known whether the replan is right about an observer
         self.map = ChangedMap(survey, entry.closure)
+
+    @cached_property
+    def scene(self) -> Scene | None:
+        """What all classes do there; ``None`` where it is not known."""
+        playbook, survey, rule, entry = self.playbook, self.survey, self.rule, self.entry
+        if self.beside is not None:
+            # A contingency of something else than a class and a trip of the playbook is refused for that.
+            sound = {at: each for at, each in self.beside.items() if 1 <= at <= len(hidden_classes(playbook))}
+            return scene_of_road(playbook, survey, rule, entry.trip, sound | {entry.number: entry}, entry.closure)
+        return None if self.replanner is None else scene_of_replan(playbook, survey, rule, entry, self.replanner)
 
     def faults(self) -> Faults:
         """What is wrong, by topic; first whether it is about anything in this playbook."""
-        entry, groups = self.entry, _hidden(self.playbook)
+        entry, groups = self.entry, hidden_classes(self.playbook)
         if not 1 <= entry.number <= len(groups) or entry.trip >= len(self.playbook.trips):
             return {"begins": [f"is about class {entry.number} on trip {entry.trip}, which there is not"]}
         group = groups[entry.number - 1]
@@ -138,7 +173,7 @@ class _Check:
         routes = [group.route_of(member, entry.trip).nodes for member in group.members]
         if (earlier := entry.after) is not None:
             about = (earlier.number, earlier.trip, earlier.members)
-            before = _Check(self.playbook, self.survey, self.rule, earlier).faults()
+            before = _Check(self.playbook, self.survey, self.rule, earlier, replanner=self.replanner).faults()
             if about != (entry.number, entry.trip, entry.members) or any(before.values()):
                 return {"begins": ["the replan before it is of another class, or not what it says"]}
             if entry.position < earlier.position:
@@ -149,10 +184,17 @@ class _Check:
         if any(nodes[: len(walked)] != walked for nodes in routes):
             return {"begins": ["does not begin as the routes of all members do"]}
         found: Faults = {}
-        for name, way in (("going on", entry.going_on), ("giving up", entry.giving_up)):
-            for topic, problems in self._look_at(way).items():
+        for name, choice, way in (("going on", GO_ON, entry.going_on), ("giving up", GIVE_UP, entry.giving_up)):
+            for topic, problems in self._look_at(way, choice).items():
                 found.setdefault(topic, []).extend(f"{name}: {problem}" for problem in problems)
+        if entry.choice is None and entry.going_on.qualifies:
+            found["qualifies"].append("chooses nothing, though going on keeps the promise")
         found["cheapest"] = self._undercut()
+        found["observer"] = [] if self.scene is None else [*self.scene.mistakes(entry), *self._unexpected()]
+        if self.scene is None:
+            self.missing = "which other classes look the same was not asked"
+        if any(way.route and way.seen is None for way in (entry.going_on, entry.giving_up)):
+            self.missing = "missing: it does not say what an observer sees; replan again"
         return found
 
     @cached_property
@@ -184,7 +226,7 @@ class _Check:
         node = self.survey.node(self.entry.at)
         return -1 if node is None else node
 
-    def _look_at(self, way: Way) -> Faults:
+    def _look_at(self, way: Way, choice: str) -> Faults:
         """What is wrong with one way on."""
         found: Faults = {topic: [] for topic in _TOPICS}
         members, m = self.entry.members, self.playbook.privacy.m
@@ -214,9 +256,26 @@ class _Check:
         if len({rest[:shared] for rest in rests.values()}) > 1:
             found["same-route"].append("members can be told apart by their ways on")
         found["coverage"] += self._miscounted(way, rests)
-        if way.qualifies != self._keeps(way.left):
+        if self._is_misjudged(way, choice):
             found["qualifies"].append(f"{names(way.left)}: says {way.qualifies}, which is not so")
         return found
+
+    def _unexpected(self) -> Iterator[str]:
+        """Whether other members would be told another walk, perhaps one that costs the same."""
+        if self.replanner is None:
+            return
+        told = self.replanner(self.entry.number, self.entry.trip, self.entry.walked, self.entry.closure)
+        ways = ("going on", self.entry.going_on, told.going_on), ("giving up", self.entry.giving_up, told.giving_up)
+        for name, stated, real in ways:
+            if any(stated.rest_of(member) != real.rest_of(member) for member in self.entry.members):
+                yield f"{name}: is another walk than this version gives, which may cost the same; replan again"
+
+    def _is_misjudged(self, way: Way, choice: str) -> bool:
+        """Whether the promise is kept where it is said to be broken, or the other way round."""
+        keeps = self._keeps(way.left)
+        if self.rule.beta is None or not keeps:
+            return way.qualifies != keeps
+        return self.scene is not None and way.qualifies != self.scene.qualifies(self.entry, choice)
 
     def _no_walk(self, rest: tuple[Label, ...], goal: int | None) -> list[str]:
         """Why a rest is no walk on the changed map; without a ``goal`` it may end anywhere."""
@@ -269,7 +328,7 @@ class _Check:
 
     def _masses(self, left: Iterable[Label]) -> dict[int, float]:
         """How probable candidates are beside one another: by their shares where a class is drawn."""
-        group = _hidden(self.playbook)[self.entry.number - 1]
+        group = hidden_classes(self.playbook)[self.entry.number - 1]
         shares = dict(zip(group.members, group.shares, strict=False)) if group.shares else None
         found = ((label, self.survey.find(label)) for label in left)
         return {

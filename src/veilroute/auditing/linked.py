@@ -8,21 +8,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from veilroute.auditing.sightings import Observer, Sight, see_entry, see_playbook
+from veilroute.auditing.sightings import Observer, People, Sight, see_entry, see_playbook
 from veilroute.auditing.verdicts import ClaimVerdict, joint_verdict, judge, names, number
+from veilroute.checks import check_name
 from veilroute.domain.graph import Label
-from veilroute.entries import LEDGER_FORMAT, Entry, Place, read_entries
+from veilroute.entries import LEDGER_FORMATS, TRIPS, Entry, Identity, Place, read_lines, read_trips
 from veilroute.errors import InvalidInputError
 from veilroute.journal import Journal, read_journal
 from veilroute.playbook import Playbook
 
 _MAX_ROWS = 40
 _MAX_COLUMNS = 12
+
+_ASSUMED = {
+    "occasional": "places have trips now and then, so a day without a trip says nothing (trips: occasional).",
+    "expected": "every place that is served has a trip every day, so a missing trip shows (trips: expected).",
+    "listed": "a day on which a place is listed and gets no route shows that it had no trip, and a day on which it is "
+    "not listed says nothing (trips: listed). This ledger was made by an earlier version; make a new one with: "
+    "veilroute ledger new FILE --trips occasional, or --trips expected.",
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ class LinkedPlaybook:
 class LinkedStep:
     """What is left of somebody after a playbook."""
 
-    num_left: int
+    num_left: int  #: places that stay possible; several names at one door are one place
     is_hidden: bool  #: whether the last playbook that lists it hides it
     is_short: bool  #: whether a promise to it does not hold any more
 
@@ -65,6 +73,10 @@ class LinkedReport:
     claims: tuple[ClaimVerdict, ...]
     playbooks: tuple[LinkedPlaybook, ...]
     candidates: tuple[LinkedCandidate, ...]
+    trips: str = "occasional"  #: what is assumed of a day without a trip; ``listed`` in ledgers of an earlier version
+    since: tuple[tuple[str, str], ...] = ()  #: days of playbooks, and from which day on each assumes trips are linked
+    matched: tuple[tuple[str, str], ...] = ()  #: places taken for one: what it was called, and what it is called now
+    identities: tuple[Identity, ...] = ()  #: what the ledger says of places that are the same, or different
 
     @property
     def holds(self) -> bool:
@@ -107,6 +119,10 @@ class LinkedReport:
         return {
             "holds": self.holds,
             "verdict": self.verdict,
+            "trips": self.trips,
+            "since": [{"playbook": day, "since": since} for day, since in self.since],
+            "taken_for_the_same": [{"was": was, "now": now} for was, now in self.matched],
+            "identities": [each.to_dict() for each in self.identities],
             "claims": claims,
             "playbooks": playbooks,
             "candidates": candidates,
@@ -123,7 +139,23 @@ class LinkedReport:
         width = max(len(claim.claim) for claim in self.claims)
         claims = [f"  {claim.word:8}  {claim.claim:{width}}  {claim.evidence}" for claim in self.claims]
         claims.append("  (What each playbook claims by itself is not among these: see `veilroute audit PLAYBOOK`.)")
-        return "\n".join([first[self.verdict], "", "Claims", *claims, "", *self._over_time()]) + "\n"
+        return "\n".join([first[self.verdict], *self._assumed(), "", "Claims", *claims, "", *self._over_time()]) + "\n"
+
+    def _assumed(self) -> list[str]:
+        """On what the verdict rests beside routes and maps, a line for each."""
+        lines = [f"Assumed: {_ASSUMED[self.trips]}"]
+        for day, since in self.since:
+            lines.append(f"Assumed for the playbook of {day}: trips before {since} cannot be linked.")
+        if self.matched:
+            pairs = names(f"{now} for {before}" for before, now in self.matched)
+            lines.append(
+                f"{number(len(self.matched), 'place')} taken for the same under another name: {pairs} "
+                "(say otherwise with: veilroute ledger different FILE A B)."
+            )
+        for each in self.identities:
+            what = "the same place" if each.kind == "same" else "different places"
+            lines.append(f"Said in the ledger: {names(each.places[:1])} and {names(each.places[1:])} are {what}.")
+        return lines
 
     def _over_time(self) -> list[str]:
         shown = range(max(0, len(self.playbooks) - _MAX_COLUMNS), len(self.playbooks))
@@ -152,7 +184,9 @@ def _cell(step: LinkedStep | None) -> str:
     return f"{step.num_left}{'!' if step.is_short else ''}{'' if step.is_hidden else '-'}"
 
 
-def audit_linked(playbooks: Sequence[Playbook], *, ledger: str | Path | None = None) -> LinkedReport:
+def audit_linked(
+    playbooks: Sequence[Playbook], *, ledger: str | Path | None = None, trips: str | None = None
+) -> LinkedReport:
     """Replay the observer who links the trips of one secret over several playbooks, with code that nothing else shares.
 
     What is seen of a playbook at hand are its routes: who get the same first m nodes on every trip, and who get none.
@@ -162,15 +196,19 @@ def audit_linked(playbooks: Sequence[Playbook], *, ledger: str | Path | None = N
     ----------
     playbooks
         In the order in which they are used, each with its domain; with a ledger in any order, and there may be none.
+        Without a ledger one that is named twice is used twice: a second draw of a randomised playbook tells more.
     ledger
         The file. Its entries must say what the playbooks say, and these must have been planned under the past that the
         ledger had.
+    trips
+        What a day without a trip says: nothing (``"occasional"``, the default), or that the place got no route that day
+        (``"expected"``). A ledger says it itself.
 
     Returns
     -------
     LinkedReport
-        The claim ``linked``, that nobody who is hidden falls short of any promise that was made to it; with a ledger
-        ``recorded`` and ``past``; and what is left of everybody after each playbook.
+        The claim ``linked``, that no promise that was made to anybody is broken; with a ledger ``recorded`` and
+        ``past``; and what is left of everybody after each playbook.
 
     Raises
     ------
@@ -180,21 +218,26 @@ def audit_linked(playbooks: Sequence[Playbook], *, ledger: str | Path | None = N
         When the ledger is damaged.
     """
     books = {book.sha256: book for book in playbooks}
+    seen = {sha256: see_playbook(book) for sha256, book in books.items()}
     if ledger is None:
         if not books:
             raise InvalidInputError("playbooks", "at least one, or a ledger")
-        sights = [see_playbook(book) for book in books.values()]
-        return _report(sights, list(books.values()), _unknown_pasts(books.values()))
-    journal = read_journal(ledger, LEDGER_FORMAT)
-    entries = read_entries(journal)
+        trips = check_name("trips", "occasional" if trips is None else trips, TRIPS)
+        sights = [seen[book.sha256] for book in playbooks]
+        return _report(sights, playbooks, _unknown_pasts(books.values()), trips)
+    if trips is not None:
+        raise InvalidInputError("trips", "none beside a ledger, whose first line says it", trips)
+    journal = read_journal(ledger, LEDGER_FORMATS)
+    lines = read_lines(journal)
+    entries = [line for line in lines if isinstance(line, Entry)]
     said = [see_entry(entry) for entry in entries]
-    seen = {sha256: see_playbook(book) for sha256, book in books.items()}
     at_hand = [books.get(entry.playbook) if entry.kind == "playbook" else None for entry in entries]
     sights = [
         each if book is None else _dated(seen[book.sha256], each) for each, book in zip(said, at_hand, strict=True)
     ]
-    extra = [_check_recorded(journal, entries, books, seen), _check_past(journal, entries, books, seen, said)]
-    return _report(sights, at_hand, extra)
+    trips = read_trips(journal)
+    extra = [_check_recorded(journal, lines, books, seen), _check_past(journal, lines, books, seen, trips)]
+    return _report(sights, at_hand, extra, trips, [line for line in lines if isinstance(line, Identity)])
 
 
 def _dated(sight: Sight, said: Sight) -> Sight:
@@ -210,10 +253,16 @@ def _seen_by(m: int | None, sight: Sight, book: Playbook | None) -> Sight:
     return replace(other, is_promised=False)
 
 
-def _report(sights: Sequence[Sight], at_hand: Sequence[Playbook | None], extra: Iterable[ClaimVerdict]) -> LinkedReport:
+def _report(
+    sights: Sequence[Sight],
+    at_hand: Sequence[Playbook | None],
+    extra: Iterable[ClaimVerdict],
+    trips: str,
+    identities: Sequence[Identity] = (),
+) -> LinkedReport:
     # A promise about whole routes is held against whole routes of all trips, one about m nodes against so many.
     lengths = sorted({sight.privacy.m for sight in sights}, key=lambda m: math.inf if m is None else m)
-    observers = {m: Observer() for m in lengths or [None]}
+    observers = {m: Observer(trips, People(identities)) for m in lengths or [None]}
     observer = list(observers.values())[-1]  # who sees most
     playbooks: list[LinkedPlaybook] = []
     steps: list[dict[int, LinkedStep]] = []
@@ -221,18 +270,14 @@ def _report(sights: Sequence[Sight], at_hand: Sequence[Playbook | None], extra: 
     for at, (sight, book) in enumerate(zip(sights, at_hand, strict=True)):
         for m, each in observers.items():
             each.link(_seen_by(m, sight, book))
+        for who in observers.values():
+            for person in sorted(who.broken.keys() - problems.keys()):
+                problems[person] = _shortfall(who, person, at)
         now = {
-            person: LinkedStep(
-                len(observer.left(person)), hidden, any(person in each.broken for each in observers.values())
-            )
-            for person, hidden in observer.hidden.items()
+            person: LinkedStep(observer.num_doors(observer.left(person)), is_hidden, person in problems)
+            for person, is_hidden in observer.hidden.items()
         }
         steps.append(now)
-        hidden = [person for person, step in now.items() if step.is_hidden]
-        for person in hidden:
-            if now[person].is_short and person not in problems:
-                who = next(each for each in observers.values() if person in each.broken)
-                problems[person] = _shortfall(who, person, at)
         playbooks.append(
             LinkedPlaybook(
                 playbook=sight.playbook,
@@ -240,7 +285,7 @@ def _report(sights: Sequence[Sight], at_hand: Sequence[Playbook | None], extra: 
                 is_at_hand=book is not None,
                 num_hidden=len(sight.hidden),
                 num_refused=len(sight.places) - len(sight.hidden),
-                smallest_left=min((now[person].num_left for person in hidden), default=None),
+                smallest_left=min((step.num_left for step in now.values() if step.is_hidden), default=None),
                 num_identified=sum(step.num_left == 1 for step in now.values()),
                 num_below=sum(step.is_short for step in now.values()),
             )
@@ -255,14 +300,19 @@ def _report(sights: Sequence[Sight], at_hand: Sequence[Playbook | None], extra: 
         )
         for person in sorted(observer.hidden)
     )
-    shown = f"{number(len(candidates), 'candidate')} over {number(len(sights), 'playbook')}: whoever is hidden stays so"
+    shown = f"{number(len(candidates), 'candidate')} over {number(len(sights), 'playbook')}: every promise is kept"
     num_unknown = sum(
         book is None and sight.privacy.m != lengths[-1] for sight, book in zip(sights, at_hand, strict=True)
     )
     if num_unknown:
         shown += f"; what later nodes show of {number(num_unknown, 'playbook')} not at hand is not known"
-    claims = (judge("linked", list(problems.values()), shown, checked=not num_unknown), *extra)
-    return LinkedReport(claims, tuple(playbooks), candidates)
+    if undecided := sorted(set().union(*(each.undecided for each in observers.values())) - problems.keys()):
+        shown += f"; the promise to {names(places[person].text for person in undecided)} could not be decided"
+    is_checked = not num_unknown and not undecided
+    claims = (judge("linked", list(problems.values()), shown, checked=is_checked), *extra)
+    assumed = tuple((sight.date, sight.since) for sight in sights if sight.date is not None and sight.since is not None)
+    matched = tuple(observer.people.matched)
+    return LinkedReport(claims, tuple(playbooks), candidates, trips, assumed, matched, tuple(identities))
 
 
 def _shortfall(observer: Observer, person: int, at: int) -> str:
@@ -291,17 +341,21 @@ def _unknown_pasts(books: Iterable[Playbook]) -> list[ClaimVerdict]:
 
 
 def _check_recorded(
-    journal: Journal, entries: Sequence[Entry], books: dict[str, Playbook], seen: dict[str, Sight]
+    journal: Journal, lines: Sequence[Entry | Identity], books: dict[str, Playbook], seen: dict[str, Sight]
 ) -> ClaimVerdict:
     """The playbooks at hand are in the ledger, which says of them what they are."""
+    entries = [line for line in lines if isinstance(line, Entry)]
     known = {entry.playbook for entry in entries if entry.kind == "playbook"}
     problems = [f"playbook {sha256[:12]} is not in the ledger" for sha256 in books if sha256 not in known]
-    for at, entry in enumerate(entries):
+    for at, entry in enumerate(lines):
+        if isinstance(entry, Identity):
+            continue
+        before = [line for line in lines[:at] if isinstance(line, Entry)]
         called = f"line {at + 2} of the ledger ({entry.date})"
         if entry.parent is not None and entry.parent not in journal.hashes[: at + 1]:
             problems.append(f"{called}: it was planned under a line that does not come before it")
         if entry.kind == "day":
-            problems += [f"{called}: {what}" for what in _wrong_day(entry, entries[:at])]
+            problems += [f"{called}: {what}" for what in _wrong_day(entry, before)]
         if entry.kind != "playbook":
             continue
         listed = {place for members in entry.classes for place in members} | set(entry.refused)
@@ -387,10 +441,10 @@ def _differences(entry: Entry, book: Playbook, sight: Sight) -> list[str]:
 
 def _check_past(
     journal: Journal,
-    entries: Sequence[Entry],
+    lines: Sequence[Entry | Identity],
     books: dict[str, Playbook],
     seen: dict[str, Sight],
-    said: Sequence[Sight],
+    trips: str,
 ) -> ClaimVerdict:
     """What playbooks at hand say of the past is what the ledger had then."""
     problems: list[str] = []
@@ -404,17 +458,22 @@ def _check_past(
             continue
         last = journal.hashes.index(book.past.ledger)
         planned.setdefault(last, []).append(book)
-        if any(entry.playbook == book.sha256 for entry in entries[:last]):
+        if any(isinstance(line, Entry) and line.playbook == book.sha256 for line in lines[:last]):
             problems.append(f"{called} was planned under a ledger that held it already")
-    observer = Observer()
-    for last in range(len(entries) + 1):
-        for book in planned.get(last, ()):
-            wrong = _wrong_past(book, seen[book.sha256], entries[:last], observer)
+    observer, known = Observer(trips), 0
+    for last in sorted(planned):
+        # What was said of identities up to then goes for all lines up to then.
+        said = [line for line in lines[:last] if isinstance(line, Identity)]
+        if len(said) != known:
+            observer, known = Observer(trips, People(said)), len(said)
+        entries = [line for line in lines[:last] if isinstance(line, Entry)]
+        for entry in entries[len(observer.sights) :]:
+            observer.link(see_entry(entry))
+        for book in planned[last]:
+            wrong = _wrong_past(book, seen[book.sha256], entries, observer)
             problems += [f"playbook {book.sha256[:12]}: {what}" for what in wrong]
-        if last < len(entries):
-            observer.link(said[last])
     num = sum(map(len, planned.values()))
-    unseen = sum(entry.parent is not None and entry.playbook not in books for entry in entries)
+    unseen = sum(isinstance(line, Entry) and line.parent is not None and line.playbook not in books for line in lines)
     shown = f"{number(num, 'playbook')} planned under what the ledger had then"
     shown += f"; of {number(unseen, 'other')} that is not known without the playbook" if unseen else ""
     return judge("past", problems, shown, checked=not unseen)
@@ -424,13 +483,16 @@ def _wrong_past(book: Playbook, sight: Sight, entries: Sequence[Entry], observer
     """What a playbook says of the past otherwise than the ledger's lines up to it, which the observer has seen."""
     past = book.past
     assert past is not None, "only such playbooks are asked about"
-    people = deepcopy(observer.people).enter(sight.domain, sight.places)
+    asked, people = observer.expecting(sight)
     label = {person: place.label for person, place in zip(people, sight.places, strict=True)}
-    left = {
-        (own, frozenset(label[other] for other in part if other in label))
-        for person, own in label.items()
-        for part in observer.parts(person, past.since, is_parted=book.privacy.risk is not None)
-    }
+
+    def lines(*, is_parted: bool) -> set[tuple[Label, frozenset[Label]]]:
+        return {
+            (own, frozenset(label[other] for other in part if other in label))
+            for person, own in label.items()
+            for part in asked.parts(person, past.since, is_parted=is_parted)
+        }
+
     near = {
         frozenset(label[numbers[i]] for i in pair)
         for entry, numbers in zip(entries, observer.numbers, strict=True)
@@ -439,8 +501,12 @@ def _wrong_past(book: Playbook, sight: Sight, entries: Sequence[Entry], observer
         if all(numbers[i] in label for i in pair)
     }
     wrong = []
-    stated = {(own, frozenset(others)) for own, others in past.left}
-    if lost := sorted({str(own) for own, _ in left ^ stated}):
+    if (past.trips or "listed") != observer.trips:
+        wrong.append(f"it takes trips to be {past.trips or 'listed'}, and the ledger says {observer.trips}")
+    stated, whole = {(own, frozenset(others)) for own, others in past.left}, lines(is_parted=False)
+    # Under a risk it may have kept to what some of the trips leave as well: that asks more of it, and is true.
+    extra = stated - whole if book.privacy.risk is None else stated - whole - lines(is_parted=True)
+    if lost := sorted({str(own) for own, _ in (whole - stated) | extra}):
         wrong.append(f"what is left of {names(lost)} is not what the ledger leaves")
     if near != set(map(frozenset, past.near)):
         wrong.append("those who stood near each other earlier are not those of the ledger")

@@ -6,10 +6,14 @@ have ::
 
     sum over t in S of x[t] * (c(S) / base_cost_t - 1 - dual_t) >= 0
 
-Then a plan that hides all of them costs at least the sum of ``p_t * dual_t``. Shares may be what they like as long as
-none exceeds beta of their sum. So they are mixtures of a few kinds, all with as many members as go into ``1 / beta``:
-these count once each and, where ``1 / beta`` is no whole number, one more member counts for what is left. For each
-class the worst kind is the one in which the member counts for less that adds most.
+Then a plan that hides all of them costs at least the sum of ``p_t * dual_t``. This is about classes whose members are
+pairwise not close: "optimal" means optimal among such playbooks. No area holds two members of such a class, so shares
+may be what they like as long as none exceeds beta of their sum. So they are mixtures of a few kinds, all with as many
+members as go into ``1 / beta``: these count once each and, where ``1 / beta`` is no whole number, one more member
+counts for what is left. For each class the worst kind is the one in which the member counts for less that adds most.
+
+A playbook keeps its promise with any shares that leave every area within beta, whether members are close or not: that
+is the claim ``risk``, and nothing here depends on it.
 """
 
 import math
@@ -71,7 +75,10 @@ class _Examination:
                 return Proof((*problems, self._undercut(search)), effort="the certificate is wrong")
         if search is None or not search.is_complete:
             return Proof(tuple(problems), f"no class contradicts its prices so far; {reason}", effort=reason)
-        evidence = f"its prices hold for every class, so the expected MAC sum is at least {self.certificate.bound:.9g}"
+        evidence = (
+            "its prices hold for every class of members that are pairwise not close, so the expected MAC sum is at "
+            f"least {self.certificate.bound:.9g}"
+        )
         effort = f"{number(search.num_priced, 'set')} priced and the others bounded"
         if not self.replayed.hides_all:
             effort = "that no other candidates can be hidden in place of these was not worked out"

@@ -193,12 +193,15 @@ class ReplayedPlaybook:
 
     @cached_property
     def hideable(self) -> tuple[int, ...]:
-        """The candidates that some plan could hide, as far as numbers and probabilities say."""
+        """The candidates that are not certainly impossible to hide, as far as numbers and probabilities say."""
         return self.rule.hideable
 
     @cached_property
     def within_reach(self) -> frozenset[int]:
-        """Those of the hideable whom apartness leaves any hope; all of them where it is not about all members."""
+        """Those of the hideable that may stand in a class of members that are all apart; all if that is not asked.
+
+        The optimum of a randomised playbook is one over such classes, and so is that of a partition by all pairs.
+        """
         left = mask_of(self.hideable)
         if self.rule.beta is None or not self.rule.is_all_pairs:
             return frozenset(self.hideable)
@@ -345,7 +348,10 @@ class ReplayedPlaybook:
         An observer may link the trips, so all of them must agree. Candidates without a sound route on every trip are in
         no group: Failure equals nothing, itself included.
         """
-        trips, m = range(len(self.survey.trips)), self.playbook.privacy.m
+        return self._alike(self.playbook.privacy.m)
+
+    def _alike(self, m: int | None) -> dict[Draw, Group]:
+        trips = range(len(self.survey.trips))
         sights: dict[tuple[_Nodes, ...], list[Draw]] = {}
         for draw in dict.fromkeys(place[:2] for place in self.routes):
             if all(self.is_sound(draw, trip) for trip in trips):
@@ -364,8 +370,12 @@ class ReplayedPlaybook:
     @cached_property
     def claimed_groups(self) -> tuple[Group, ...]:
         """The distinct groups that hold a candidate claimed anonymized."""
-        distinct = {id(self.groups[draw]): self.groups[draw] for draw in self.listed if draw in self.groups}
-        return tuple(distinct.values())
+        return self.claimed_alike(self.playbook.privacy.m)
+
+    def claimed_alike(self, m: int | None) -> tuple[Group, ...]:
+        """The same for an observer who sees the first m nodes of every trip, or all of them."""
+        groups = self.groups if m == self.playbook.privacy.m else self._alike(m)
+        return tuple({id(groups[draw]): groups[draw] for draw in self.listed if draw in groups}.values())
 
     @cached_property
     def claimed(self) -> tuple[int, ...]:
@@ -383,6 +393,10 @@ class ReplayedPlaybook:
         }
         return tuple(c for c in self.claimed if c not in lost)
 
+    def num_places(self, mask: int) -> int:
+        """At how many nodes some candidates are: several names at one node are one place to an observer."""
+        return len({self.survey.nodes[c] for c in members_of(mask)})
+
     def members(self, group: PlaybookClass) -> list[int]:
         """The counted candidates that a class of the playbook lists."""
         return [c for c in map(self.survey.find, group.members) if c is not None]
@@ -399,7 +413,8 @@ class ReplayedPlaybook:
     def is_kept(self, group: Group) -> bool:
         """Whether those who look the same keep what was promised, as far as it is about all of them.
 
-        A bound on the risk is about what is seen: where two classes look the same, about both together.
+        A bound on the risk is about what an observer sees: no area may weigh more than beta of all who look the same.
+        If each class keeps to that, classes that look the same do together. (Under a bound by counting they are more.)
         """
         if self.rule.beta is not None:
             return self.rule.is_within(group.masses)
@@ -410,9 +425,10 @@ class ReplayedPlaybook:
 
         Under the ``all-pairs`` reading the members of its own class must be k and all far apart; candidates of
         other classes that happen to look the same (all do, at first) can only add to the doubt. And what earlier trips
-        have left must hide it still.
+        have left must hide it still. A randomised playbook promises a bound on the risk alone: whether members of a
+        class that is drawn are close is a matter of their shares.
         """
-        if self.rule.is_all_pairs:
+        if self.rule.is_all_pairs and not self.is_randomised:
             own = group.mask & self.listed.get(draw, group.mask)
             if not (self.rule.is_far(own) if self.rule.beta is not None else self.rule.hides(own)):
                 return False
@@ -435,17 +451,16 @@ def is_hidden(playbook: Playbook, groups: Sequence[PlaybookClass], walking: Walk
     """Whether some classes keep what is promised, worked out from the map with the auditor's own means.
 
     All their members are asked for, so the work tells the classes and not which member it is done for. It takes a sweep
-    of the map as far as ell for each member. Of a partition by counting one class is enough, which whoever sees the
-    route knows anyway. Where a risk is bounded all that are hidden are looked at, as others may look the same. Of a
-    randomised playbook take all: a member that is refused for the sake of another class hides nobody.
-    Whoever asks about many classes makes the ``walking`` map of the domain once.
+    of the map as far as ell for each member. Of a partition one class is enough, which an observer who sees the route
+    knows anyway: classes that keep the promise keep it together if they look the same, and no route is handed out for
+    one that does not. Of a randomised playbook take all: a member that is refused for the sake of another class hides
+    nobody. If you ask about many classes, make the ``walking`` map of the domain once.
     """
     problem = playbook.problem
     counted = {problem.candidates[c]: c for c in problem.counted}
-    asked = [*groups, *(() if playbook.privacy.beta is None else playbook.hidden_classes)]
-    if not all(member in counted for group in asked for member in group.members):
+    if not all(member in counted for group in groups for member in group.members):
         return False
-    survey = bare_survey(problem, [counted[member] for group in asked for member in group.members], walking)
+    survey = bare_survey(problem, [counted[member] for group in groups for member in group.members], walking)
     replayed = replay_playbook(playbook, None, survey)
     wanted = {counted[member] for group in groups for member in group.members}
     return bool(wanted) and wanted <= set(replayed.protected)
@@ -583,7 +598,8 @@ def _judge_groups(trip: int, parts: list[list[Draw]], replayed: ReplayedPlaybook
     watched = [
         group for group, draws in zip(groups, parts, strict=True) if not replayed.listed.keys().isdisjoint(draws)
     ]
-    revealed = {group.mask.bit_length() - 1 for group in groups if group.mask.bit_count() == 1}
+    places = {group.mask: replayed.num_places(group.mask) for group in groups}
+    revealed = {c for group in groups if places[group.mask] == 1 for c in members_of(group.mask)}
     exposed: set[int] = set()
     for group, draws in zip(groups, parts, strict=True):
         is_kept = replayed.is_kept(group)
@@ -591,7 +607,7 @@ def _judge_groups(trip: int, parts: list[list[Draw]], replayed: ReplayedPlaybook
     return AnonymityStep(
         trip,
         1,
-        min(group.mask.bit_count() for group in watched or groups),
+        min(places[group.mask] for group in watched or groups),
         min(replayed.rule.largest_far_set(group.mask).size for group in watched or groups),
         tuple(replayed.survey.label(c) for c in sorted(revealed)),
         tuple(replayed.survey.label(c) for c in sorted(exposed)),

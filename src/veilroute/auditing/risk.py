@@ -1,7 +1,8 @@
 """The claims about probabilities: what is drawn, what an observer believes after a route, and what hiding costs then.
 
 The observer knows the map, the playbook and the prior. It sees the first m nodes of the routes, and believes in each
-place as much as that is probable to have led to them. Classes whose routes look the same are one to it.
+candidate as much as that is probable to have led to them. Classes whose routes look the same are one to it. It bets on
+an area, that is on candidates which are pairwise close, or on a node with all names that are there.
 """
 
 import math
@@ -9,29 +10,64 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from veilroute.auditing.apartness import members_of
+from veilroute.auditing.apartness import Area, mask_of, members_of
 from veilroute.auditing.replay import Group, ReplayedPlaybook, is_same, wrong_figure
 from veilroute.auditing.verdicts import ClaimVerdict, judge, number
+from veilroute.exposure import ExposureReport, Figures, area_text, report_exposures
 from veilroute.problem import ROUNDING
 
 
 class Risk(NamedTuple):
     """What an observer makes of the routes; ``None`` where nothing that is possible is hidden."""
 
-    worst: float | None = None  # the largest posterior of a place, with those closer than ell to it
-    where: Group | None = None  # the routes' candidates behind it
-    bayes_success: float | None = None  # how often the best guess is right
+    worst: float | None = None  # the largest posterior of an area that was found
+    most: float | None = None  # none is larger; the same as the worst if all areas were looked at
+    where: Group | None = None  # who share the route that gives most
+    area: Area | None = None  # the heaviest area among them
+    bayes_success: float | None = None  # how often the best guess of a node is right
 
 
-def measure_risk(replayed: ReplayedPlaybook) -> Risk:
-    """The posteriors of all routes that the playbook gives to candidates that it claims to anonymize."""
-    beliefs = [(math.fsum(group.masses.values()), group) for group in replayed.claimed_groups]
+def observe(replayed: ReplayedPlaybook) -> ExposureReport:
+    """What an observer can find out within the promise and, for a finite m, from whole routes."""
+    privacy, m = replayed.playbook.privacy, replayed.playbook.privacy.m
+    promised, whole = (_figures(replayed, replayed.claimed_alike(each)) for each in (m, None))
+    mass = replayed.mass(replayed.claimed)
+    return report_exposures(privacy, promised, whole, hidden_mass=mass, num_trips=len(replayed.survey.trips))
+
+
+def _figures(replayed: ReplayedPlaybook, groups: Sequence[Group]) -> Figures:
+    seen = [group for group in groups if math.fsum(group.masses.values()) > 0]
+    if not seen:
+        return None, None, None, None
+    risk = measure_risk(replayed, seen)
+    place = max(_best_guess(replayed, group) / math.fsum(group.masses.values()) for group in seen)
+    possible = (replayed.num_places(mask_of(c for c, mass in group.masses.items() if mass > 0)) for group in seen)
+    return min(possible), place, risk.most, risk.bayes_success
+
+
+def measure_risk(replayed: ReplayedPlaybook, groups: Sequence[Group] | None = None) -> Risk:
+    """The posteriors of all routes that the playbook gives to candidates that it claims to anonymize.
+
+    Those who look the same are the ``groups``; for the first m nodes of every trip when left out.
+    """
+    watched = replayed.claimed_groups if groups is None else groups
+    beliefs = [(math.fsum(group.masses.values()), group) for group in watched]
     seen = [(total, group) for total, group in beliefs if total > 0]
     if not seen:
         return Risk()
-    worst, at = max((replayed.rule.here.heaviest(group.masses)[1] / total, -i) for i, (total, group) in enumerate(seen))
-    guessed = math.fsum(max(group.masses.values()) for _, group in seen)
-    return Risk(worst, seen[-at][1], guessed / math.fsum(total for total, _ in seen))
+    areas = [(replayed.rule.here.heaviest(group.masses), total, group) for total, group in seen]
+    area, total, group = max(areas, key=lambda item: item[0].most / item[1])
+    worst = max(area.mass / total for area, total, _ in areas)
+    guessed = math.fsum(_best_guess(replayed, group) for _, group in seen)
+    return Risk(worst, max(worst, area.most / total), group, area, guessed / math.fsum(total for total, _ in seen))
+
+
+def _best_guess(replayed: ReplayedPlaybook, group: Group) -> float:
+    """How probable the likeliest node is: guessing the right door is enough, whatever name is on it."""
+    nodes: dict[int, list[float]] = {}
+    for c, mass in group.masses.items():
+        nodes.setdefault(replayed.survey.nodes[c], []).append(mass)
+    return max(map(math.fsum, nodes.values()))
 
 
 def check_shares(replayed: ReplayedPlaybook) -> ClaimVerdict:
@@ -63,17 +99,33 @@ def check_shares(replayed: ReplayedPlaybook) -> ClaimVerdict:
 
 
 def check_risk(replayed: ReplayedPlaybook) -> ClaimVerdict:
-    """No posterior exceeds what was promised; the worst one and the observer's success are as stated."""
+    """No posterior exceeds what was promised; the worst one and the observer's success are as stated.
+
+    If there are too many areas to look at them all, a promise must hold by a bound that is no lower than the largest
+    posterior, and a figure that is stated is not decided. A playbook that promises a bound has to state both figures.
+    """
     claims, beta, risk = replayed.playbook.claims, replayed.rule.beta, measure_risk(replayed)
     problems = _exceeded(replayed, risk, beta)
     if lost := sorted({c for c, _ in replayed.listed.keys() - replayed.groups.keys()}):
         problems.append(f"cannot be worked out for {replayed.survey.names(lost)}: no sound route")
     else:
-        if claims.worst_posterior is not None or risk.worst is None:
-            problems += wrong_figure("worst posterior", claims.worst_posterior, risk.worst)
-        if claims.bayes_success is not None or risk.worst is None:
+        if claims.worst_posterior is not None or risk.worst is None or beta is not None:
+            problems += _wrong_worst(claims.worst_posterior, risk)
+        if claims.bayes_success is not None or risk.worst is None or beta is not None:
             problems += wrong_figure("Bayes success", claims.bayes_success, risk.bayes_success)
-    return judge("risk", problems, _in_words(risk) + ("" if beta is None else f", the bound is {beta:.9g}"))
+    shown = _in_words(risk) + ("" if beta is None else f", the bound is {beta:.9g}")
+    is_decided = risk.worst == risk.most or claims.worst_posterior is None
+    stated = {"the worst posterior": claims.worst_posterior, "the Bayes success": claims.bayes_success}
+    missing = [name for name, figure in stated.items() if figure is None and risk.worst is not None]
+    return judge("risk", problems, shown, checked=is_decided, missing=missing)
+
+
+def _wrong_worst(stated: float | None, risk: Risk) -> list[str]:
+    """What is wrong with the worst posterior that is stated: it is not the real one, or outside what is known of it."""
+    if risk.most is not None and stated is not None and risk.worst is not None and risk.worst < stated < risk.most:
+        return []
+    nearest = risk.worst if stated is None or risk.worst is None or stated < risk.worst else risk.most
+    return wrong_figure("worst posterior", stated, nearest)
 
 
 def check_prior(replayed: ReplayedPlaybook, prior: Sequence[float]) -> ClaimVerdict:
@@ -86,28 +138,42 @@ def check_prior(replayed: ReplayedPlaybook, prior: Sequence[float]) -> ClaimVerd
 
 
 def _exceeded(replayed: ReplayedPlaybook, risk: Risk, beta: float | None) -> list[str]:
-    if beta is None or risk.worst is None or risk.where is None or risk.worst <= beta * (1 + ROUNDING):
+    if beta is None or risk.most is None or risk.where is None or risk.area is None:
         return []
-    survey, rule, group = replayed.survey, replayed.rule.here, risk.where
-    heaviest, _ = rule.heaviest(group.masses)
-    close = survey.names(members_of(rule.close[heaviest] & group.mask))
-    place = survey.name(heaviest) + (f", with {close} close to it," if close else "")
-    who = survey.names(members_of(group.mask))
-    return [f"the route shared by {who} gives {place} a probability of {risk.worst:.9g}, more than {beta:.9g}"]
+    limit = beta * (1 + ROUNDING)
+    if risk.most <= limit:
+        return []
+    survey, area = replayed.survey, area_text(replayed.playbook.privacy)
+    who = survey.names(members_of(risk.where.mask))
+    posterior = risk.area.mass / math.fsum(risk.where.masses.values())
+    if posterior > limit:
+        places = list(members_of(risk.area.mask))
+        where = survey.names(places) + (f", in one {area}," if len(places) > 1 else "")
+        return [f"the route shared by {who} gives {where} a probability of {posterior:.9g}, more than {beta:.9g}"]
+    return [
+        f"the route shared by {who} may give one {area} a probability of up to {risk.most:.9g}, more than {beta:.9g}: "
+        "there are too many areas to look at them all; plan with a shorter distance apart"
+    ]
 
 
 def _in_words(risk: Risk) -> str:
-    if risk.worst is None:
+    if risk.worst is None or risk.most is None:
         return "nothing that is possible is hidden, so there is none"
-    return f"worst posterior {risk.worst:.9g}, Bayes success {risk.bayes_success:.9g}"
+    worst = f"worst posterior {risk.worst:.9g}"
+    if risk.most > risk.worst:
+        worst = f"worst posterior not decided, between {risk.worst:.9g} and {risk.most:.9g} (too many areas to look at)"
+    return f"{worst}, Bayes success {risk.bayes_success:.9g}"
 
 
 def check_hidden_mass(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """How probable it is that the secret is one of the anonymized candidates."""
     stated, real = replayed.playbook.claims.hidden_mass, replayed.mass(replayed.claimed)
-    is_wrong = stated is not None and not is_same(real, stated)
-    problems = [f"states {stated:.9g}, in truth it is {real:.9g}"] if is_wrong else []
-    return judge("hidden-mass", problems, f"anonymized candidates are the secret with a probability of {real:.9g}")
+    shown = f"anonymized candidates are the secret with a probability of {real:.9g}"
+    if stated is None:
+        problems = [f"not stated, it is {real:.9g}"] if replayed.rule.beta is not None else []
+        return judge("hidden-mass", problems, shown, missing=["the hidden probability"])
+    problems = [] if is_same(real, stated) else [f"states {stated:.9g}, in truth it is {real:.9g}"]
+    return judge("hidden-mass", problems, shown)
 
 
 def check_expected_mac(replayed: ReplayedPlaybook) -> ClaimVerdict:
@@ -116,7 +182,9 @@ def check_expected_mac(replayed: ReplayedPlaybook) -> ClaimVerdict:
     if real.unknown:
         who = replayed.survey.names(real.unknown)
         return judge("expected-mac", [f"cannot be recomputed for {who}: no walk, so no cost"], "")
-    problems = wrong_figure("expected MAC", stated, real.expected_mac)
+    is_needed = replayed.rule.beta is not None
+    problems = [] if stated is None and not is_needed else wrong_figure("expected MAC", stated, real.expected_mac)
     if real.expected_mac is None:
         return judge("expected-mac", problems, "nothing that is possible is anonymized, so there is none")
-    return judge("expected-mac", problems, f"expected MAC recomputed: {real.expected_mac:.9g}")
+    missing = ["the expected MAC"] if stated is None else []
+    return judge("expected-mac", problems, f"expected MAC recomputed: {real.expected_mac:.9g}", missing=missing)

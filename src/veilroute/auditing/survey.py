@@ -202,13 +202,16 @@ class Survey:
         return dict.fromkeys(weights, 1 / max(1, len(weights)))
 
     def hideable(self, beta: float | None, among: Iterable[int] | None = None) -> tuple[int, ...]:
-        """The coverable candidates that somebody could hide, as far as probabilities say; all where none is bounded.
+        """The coverable candidates that are not certainly too probable to be hidden; all where no risk is bounded.
 
-        ``among`` are those who are not out of the question for other reasons.
+        ``among`` are those that are not out of the question for other reasons.
 
-        Those whom a plan hides hold their heaviest one to beta of what they weigh together. So does everybody who is as
-        light, with all of these: the heaviest one who can be hidden is the last, by weight, that weighs no more than
-        beta of all up to it. Who is impossible anyway needs no hiding.
+        Whatever set H a plan hides, no area of it weighs more than beta of it, because no posterior of the area exceeds
+        beta and posteriors average to priors. A single candidate is an area. So let t be the heaviest of H: it weighs
+        at most beta of H, and H weighs no more than all candidates that are no heavier than t. The heaviest candidate
+        that may be hidden is therefore the last, by weight, that weighs no more than beta of all up to it; heavier ones
+        are certainly out. If a larger area, or the names at one node, weigh more than beta, then some of them cannot be
+        hidden, but not which: all of them stay in here. Impossible candidates need no hiding.
         """
         among = self.coverable if among is None else tuple(among)
         if beta is None:

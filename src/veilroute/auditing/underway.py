@@ -54,6 +54,9 @@ def audit_underway(playbook: Playbook, earlier: Day, day: Day) -> tuple[ClaimVer
     check = _Check(playbook, earlier, day, after)
     if check.map.unknown:
         return (judge("binding", [f"closes {check.map.unknown}, which is no road of the map"], ""),)
+    lost = [name for name, stand, _, _ in check._vans() if check._nodes(stand.walked) is None]
+    if lost:
+        return (judge("binding", [f"{name} is where no map is" for name in lost], ""),)
     topics = {name: list(getattr(check, f"_{name}")()) for name in _GOOD if name != "binding"}
     shown = _GOOD | ({} if not check.notes else {"times": "times are possible; late: " + "; ".join(check.notes)})
     verdicts = [judge(name, found, shown[name]) for name, found in topics.items() if name != "optimal"]

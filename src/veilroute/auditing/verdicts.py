@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from veilroute.domain.graph import Label
 from veilroute.errors import one_line
+from veilroute.exposure import ExposureReport, area_text
 from veilroute.problem import Privacy
 
 _MAX_NAMED = 6
@@ -50,9 +51,11 @@ class AnonymityStep:
     m: int  #: How many nodes were seen.
     #: Size of the smallest group of candidates that still look the same, among the groups that hold a candidate claimed
     #: anonymized (among all groups when there is none).
+    #: Several names at one node count once.
     smallest_class: int
     widest_witness: int  #: The least, over the same groups, of how many members stand pairwise at least ell apart.
-    revealed: tuple[Label, ...]  #: Candidates that are alone in their group: the observer knows them.
+    #: Candidates that are alone in their group, or with other names of the same node: the observer knows the place.
+    revealed: tuple[Label, ...]
     #: Candidates whose group no longer has k members that are far enough apart, or exceeds the risk promised.
     exposed: tuple[Label, ...]
 
@@ -118,6 +121,9 @@ class AuditReport:
     worst_extra: float | None = None  #: The largest single one of these extra costs.
     names: Mapping[Label, str] = field(default_factory=dict)  #: Nodes in words, where people call them something.
     playbook_sha256: str = ""  #: Of the playbook that was audited: a report belongs to one playbook and no other.
+    is_past_unknown: bool = field(default=False, repr=False)  #: Whether no ledger confirms its past.
+    #: What observers can find out, worked out from the routes and the map.
+    observer: ExposureReport = field(default_factory=ExposureReport)
 
     @property
     def verdict(self) -> str:
@@ -134,6 +140,7 @@ class AuditReport:
             "bound_to": [_plain(item.to_dict()) for item in self.bound_to],
             "total_extra": self.total_extra,
             "worst_extra": self.worst_extra,
+            "observer": self.observer.to_dict(),
             "playbook_sha256": self.playbook_sha256,
         }
 
@@ -146,7 +153,7 @@ class AuditReport:
         """The report in words: verdict, what an observer is left with, claims, anonymity over time."""
         # Only the sentences are wrapped: breaking evidence could tear a cell like (3, 4) apart.
         sentences = textwrap.wrap(self.in_words, width=_WIDTH)
-        lines = [self.headline, "", *sentences, "", "Claims"]
+        lines = [self.headline, "", *sentences, *self.observer.to_lines(), "", "Claims"]
         width = max(len(v.claim) for v in self.claims)
         lines += [f"  {v.word:8}  {v.claim:{width}}  {v.evidence}" for v in self.claims]
         lines += ["", *self._about(), "", "Anonymity over time", *self._over_time()]
@@ -164,31 +171,31 @@ class AuditReport:
             return f"Do not rely on this playbook: {len(broken)} of {num} claims are violated."
         if not unchecked:
             return f"The playbook keeps its word: all {num} claims hold."
+        past = " under a past that was not given (name its ledger: --ledger FILE)" if self.is_past_unknown else ""
         return (
-            f"The playbook keeps its word as far as could be checked: {num - len(unchecked)} claims hold, "
+            f"The playbook keeps its word as far as could be checked{past}: {num - len(unchecked)} claims hold, "
             f"{len(unchecked)} could not be checked here ({', '.join(unchecked)})."
         )
 
     @property
     def in_words(self) -> str:
-        """What whoever watches is left with, and who is not protected."""
+        """What is promised about an observer, for how many candidates it holds, and who is not protected."""
         s, p = self.summary, self.summary.privacy
         seen = "a whole trip" if p.m is None else f"the {first_nodes(p.m)} of a trip"
-        seen += f", and links the {s.num_trips} trips," if s.num_trips > 1 else ""
+        seen += f", links the {s.num_trips} trips" if s.num_trips > 1 else ""
         apart = f", {'all' if p.spread == 'all-pairs' else p.k} of them at least {p.distance_text} apart"
-        apart += " on foot" if p.measure == "cost" else ""
+        apart = apart + (" on foot" if p.measure == "cost" else "") if p.k > 1 and p.ell > 0 else ""
         left = (
-            f"is left with at least {number(p.k, 'possible transit point')}{apart if p.k > 1 else ''}: "
+            f"still has at least {number(p.k, 'possible place')} to choose from{apart}: "
             f"that holds for {s.num_protected} of {number(s.num_candidates, 'candidate')}."
         )
         if p.beta is not None:
             left = (
-                f"takes no place, with all closer than {p.distance_text} to it, to be the transit point with a "
-                f"probability above {p.beta:.9g}: that holds for {s.num_protected} of "
-                f"{number(s.num_candidates, 'candidate')}."
+                f"gives no {area_text(p)} a probability above {p.beta:.9g} of holding the secret stop: "
+                f"that holds for {s.num_protected} of {number(s.num_candidates, 'candidate')}."
             )
         found = left if s.num_protected else "finds no candidate protected."
-        lines = [f"Whoever watches {seen} with our map and our code {found}"]
+        lines = [f"An observer who sees {seen} and has our map and our code {found}"]
         rest, lost = s.num_candidates - s.num_protected, s.num_claimed - s.num_protected
         out_of_reach = s.num_candidates - s.num_coverable
         reasons = {
@@ -286,8 +293,17 @@ def call_names(table: Mapping[Label, str], candidates: Iterable[Label]) -> dict[
     return {label: name if taken[name] == 1 else f"{name} ({label})" for label, name in table.items()}
 
 
-def judge(claim: str, problems: Sequence[str], evidence: str, *, checked: bool = True) -> ClaimVerdict:
-    """A verdict from the problems found; ``evidence`` and ``checked`` are what to say when there are none."""
+def judge(
+    claim: str, problems: Sequence[str], evidence: str, *, checked: bool = True, missing: Sequence[str] = ()
+) -> ClaimVerdict:
+    """A verdict from the problems found; ``evidence`` and ``checked`` are what to say when there are none.
+
+    ``missing`` are figures that are not in the file. Playbooks of earlier versions lack them, so this contradicts
+    nothing; but nothing holds of a figure that was taken away.
+    """
+    if missing and not problems:
+        absent = f"not in the file: {' and '.join(missing)}; plan again if an earlier version made it"
+        return ClaimVerdict(claim, True, f"{absent}; {evidence}", checked=False)
     if not problems:
         return ClaimVerdict(claim, True, evidence, checked)
     shown = "; ".join(one_line(problem) for problem in problems[:3])

@@ -4,6 +4,7 @@ Every method has one colour, marker and dash, told apart without relying on hue.
 without yellow, which is hard to see on white. What the paper published is hollow.
 """
 
+import io
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -30,6 +31,7 @@ from veilroute.bench.impact import shown_ks
 from veilroute.bench.observing import OBSERVERS, faring, rivals
 from veilroute.bench.paper import method_label
 from veilroute.bench.partitioning import averages_at, compare, relate, steps_of
+from veilroute.jsontext import write_file
 from veilroute.plotting.palette import INK, MUTED, mix
 
 GRID = "#DADAD6"
@@ -88,7 +90,9 @@ def save_chart(draw: Callable[[Selection], Figure], chosen: Selection, png: Path
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
         for form, metadata in _METADATA.items():
-            figure.savefig(png.with_suffix(f".{form}"), format=form, dpi=DPI, metadata=metadata)
+            made = io.BytesIO()
+            figure.savefig(made, format=form, dpi=DPI, metadata=metadata)
+            write_file(png.with_suffix(f".{form}"), made.getvalue())
 
 
 def _draw_panels(

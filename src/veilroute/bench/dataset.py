@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from statistics import fmean
 from typing import Any
 
-from veilroute.auditing import audit_playbook
+from veilroute.auditing import AuditReport, audit_playbook
 from veilroute.bench.cells import SPREAD, Instance
 from veilroute.bench.paper import MAPS
 from veilroute.bench.suites import GENERATED, MAX_PAIRS, Terrain, known_instances
@@ -25,7 +25,7 @@ from veilroute.domain import Domain, draw_candidates
 from veilroute.errors import FileFormatError, InvalidInputError, VeilrouteError, one_line
 from veilroute.formats.instance import read_instance
 from veilroute.formats.movingai import read_movingai, write_movingai
-from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.jsontext import dump_canonical, parse_json, read_bytes, write_file
 from veilroute.playbook import Playbook, playbook_from_json, read_playbook
 from veilroute.problem import MECHANISMS, Privacy, Problem, Trip
 from veilroute.progress import ProgressCallback, Watch
@@ -55,7 +55,7 @@ class Entry:
     pair: int
     num_candidates: int
     mechanism: str
-    status: str  #: of the plan: ``optimal`` where it is proved
+    status: str  #: of the plan, by its own word: whether an optimum is one, the auditor says
     num_coverable: int
     num_anonymized: int
     mac: float | None
@@ -96,6 +96,7 @@ class Exported:
     entries: tuple[Entry, ...]
     num_wanted: int  #: more than there are entries after an early stop
     notes: tuple[str, ...]
+    num_proved: int = 0  #: of how many entries the auditor has proved the optimum
 
 
 def grown_candidates(domain: Domain, instance: Instance, num: int) -> list[Any]:
@@ -124,8 +125,8 @@ def export_dataset(
 ) -> Exported:
     """Write the instances of a terrain and their optima into a folder, with an index, checksums and a text.
 
-    An instance whose two files are there already, and fit, is not planned again: a stopped export goes on. The index
-    and the checksums are written last, so that a folder without them is not complete.
+    An instance whose optimum is there already, and which the auditor proves, is not planned again: a stopped export
+    goes on. The index and the checksums are written last, so that a folder without them is not complete.
     """
     for size in sizes:
         check_whole("--candidates", size, f"numbers from 2 to {MAX_SIZE}", least=2, most=MAX_SIZE)
@@ -138,6 +139,7 @@ def export_dataset(
         write_movingai(domain, folders["maps"] / f"{name}.map")
     wanted = [(at, size, how) for size in sorted(set(sizes)) for at in terrain.instances for how in MECHANISMS]
     watch, entries, small = Watch(progress, None, should_stop), list[Entry](), dict[str, None]()
+    proved = set[str]()
     num_skipped = 0
     for done, (at, size, mechanism) in enumerate(wanted):
         watch.tell("instances", done, len(wanted))
@@ -151,18 +153,21 @@ def export_dataset(
             continue
         problem, privacy = _asked(domain, at, candidates, mechanism)
         name = name_of(at.map_name, at.seed, size, mechanism)
-        (folders["instances"] / f"{name}.json").write_bytes(_instance_bytes(at.map_name, problem, privacy))
+        write_file(folders["instances"] / f"{name}.json", _instance_bytes(at.map_name, problem, privacy))
         playbook = _kept(folders["optima"] / f"{name}.json", problem, privacy)
+        is_proved = playbook is not None
         if playbook is None:
             playbook = solve(problem, privacy, time_limit_s=time_limit_s, should_stop=should_stop)
             if watch.is_over():
                 break  # what was stopped is no optimum
             playbook.write(folders["optima"] / f"{name}.json", embed_domain=False)
+            is_proved = _is_proved(playbook, audit_playbook(playbook, instance=problem, privacy=privacy))
         entries.append(Entry.of(at.map_name, at.seed, size, playbook))
+        proved.update([name] if is_proved else [])
     notes = (terrain.remark, *small)
     if len(entries) + num_skipped == len(wanted):
-        _finish(directory, terrain, entries, notes)
-    return Exported(tuple(entries), len(wanted) - num_skipped, notes)
+        _finish(directory, terrain, entries, notes, len(proved))
+    return Exported(tuple(entries), len(wanted) - num_skipped, notes, len(proved))
 
 
 def _instance_bytes(map_name: str, problem: Problem, privacy: Privacy) -> bytes:
@@ -180,20 +185,27 @@ def _instance_bytes(map_name: str, problem: Problem, privacy: Privacy) -> bytes:
 
 
 def _kept(path: Path, problem: Problem, privacy: Privacy) -> Playbook | None:
-    """The optimum that an earlier export has left, if it is one of this problem."""
+    """The optimum that an earlier export has left, if the auditor proves that it is one of this problem."""
     if not path.exists():
         return None
     try:
         playbook = read_playbook(path, domain=problem.domain)
+        report = audit_playbook(playbook, instance=problem, privacy=privacy)
     except VeilrouteError:
         return None
-    same = (playbook.trips, playbook.candidates) == (tuple(problem.trips), tuple(problem.candidates))
-    return playbook if same and playbook.privacy == privacy and playbook.status != "feasible" else None
+    return playbook if _is_proved(playbook, report) else None
 
 
-def _finish(directory: Path, terrain: Terrain, entries: Sequence[Entry], notes: Sequence[str]) -> None:
+def _is_proved(playbook: Playbook, report: AuditReport) -> bool:
+    """Whether a playbook says that it is optimal and the auditor has worked it out, not only found nothing against."""
+    found = {claim.claim: claim.verdict for claim in report.claims}
+    return playbook.status == "optimal" and report.holds and found["bound"] == found["optimality"] == "holds"
+
+
+def _finish(directory: Path, terrain: Terrain, entries: Sequence[Entry], notes: Sequence[str], num_proved: int) -> None:
     """Write what says that the data set is complete."""
-    (directory / INDEX).write_bytes(
+    write_file(
+        directory / INDEX,
         dump_canonical(
             {
                 "format": FORMAT,
@@ -203,13 +215,13 @@ def _finish(directory: Path, terrain: Terrain, entries: Sequence[Entry], notes: 
                 "entries": [asdict(entry) for entry in entries],
                 "notes": list(notes),
             }
-        )
+        ),
     )
-    (directory / README).write_text(_readme(terrain, entries, notes), encoding="utf-8", newline="\n")
+    write_file(directory / README, _readme(terrain, entries, notes, num_proved))
     names = [INDEX, README, *(f"maps/{name}.map" for name in terrain.domains)]
     names += [path for entry in entries for path in (entry.instance_path, entry.optimum_path)]
     lines = [f"{_sha256(directory / name)}  {name}\n" for name in sorted(names)]
-    (directory / SUMS).write_text("".join(lines), encoding="ascii", newline="\n")
+    write_file(directory / SUMS, "".join(lines))
 
 
 def _sha256(path: Path) -> str:
@@ -226,10 +238,22 @@ class Judgement:
     reason: str = ""  #: why it was refused
     num_anonymized: int = 0
     mac: float | None = None
+    is_proved: bool = False  #: whether it says that it is optimal, and the auditor has proved it
+    is_checked: bool = False  #: whether the auditor has proved the optimum of the data set this time
 
     @property
     def is_optimal(self) -> bool:
-        """Whether it is as good as a proved optimum."""
+        """Whether it is as good as an optimum that was proved this time."""
+        return self.is_checked and self.is_as_good
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it is as good as what the data set says to be an optimum, which was not proved this time."""
+        return self.is_as_good and not self.is_checked
+
+    @property
+    def is_as_good(self) -> bool:
+        """Whether it is as good as what the data set says to be an optimum."""
         is_proved = self.entry.status == "optimal"
         if not is_proved or self.status != "accepted" or self.num_anonymized < self.entry.num_anonymized:
             return False
@@ -247,7 +271,8 @@ class Judgement:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         data = {name: value for name, value in vars(self).items() if name != "entry"}
-        return {**data, "name": self.entry.name, "is_optimal": self.is_optimal, "optimum": self.entry.mac}
+        told = {"is_optimal": self.is_optimal, "is_trusted": self.is_trusted, "optimum": self.entry.mac}
+        return {**data, "name": self.entry.name, **told}
 
 
 @dataclass(frozen=True)
@@ -277,8 +302,13 @@ class Standing:
 
     @property
     def num_optimal(self) -> int:
-        """How many are as good as the optimum."""
+        """How many are as good as an optimum that was proved this time."""
         return sum(each.is_optimal for each in self.judgements)
+
+    @property
+    def num_trusted(self) -> int:
+        """How many are as good as what the data set says to be an optimum, which was not proved this time."""
+        return sum(each.is_trusted for each in self.judgements)
 
     @property
     def hidden(self) -> float:
@@ -305,7 +335,9 @@ class Standing:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        names = ("submission", "num_accepted", "num_refused", "num_missing", "num_optimal", "hidden", "excess")
+        names = (
+            "submission", "num_accepted", "num_refused", "num_missing", "num_optimal", "num_trusted", "hidden", "excess"
+        )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
 
@@ -317,7 +349,7 @@ class Ranking:
     standings: tuple[Standing, ...]
     is_generated: bool
     is_complete: bool  #: whether all were judged; not after an early stop
-    with_optima: bool  #: whether the auditor has judged the optima, too
+    checked: frozenset[str] = frozenset()  #: names of the entries whose optimum the auditor has proved this time
 
     @property
     def refused(self) -> list[Judgement]:
@@ -331,8 +363,12 @@ class Ranking:
 
     def to_table(self) -> Table:
         """The leaderboard."""
-        num, num_proved = len(self.entries), sum(entry.status == "optimal" for entry in self.entries)
-        columns = ("rank", "submission", "accepted", "refused", "missing", "hidden [%]", "optimal", "MAC above optimum")
+        num, num_said = len(self.entries), sum(entry.status == "optimal" for entry in self.entries)
+        num_checked = len(self.checked)
+        columns = (
+            "rank", "submission", "accepted", "refused", "missing", "hidden [%]", "optimal", "on trust",
+            "MAC above optimum",
+        )  # fmt: skip
         rows: list[Row] = [
             (
                 rank,
@@ -341,7 +377,8 @@ class Ranking:
                 one.num_refused,
                 one.num_missing,
                 f"{100 * one.hidden:.1f}",
-                f"{one.num_optimal} of {num_proved}",
+                f"{one.num_optimal} of {num_checked}",
+                f"{one.num_trusted} of {num_said - num_checked}",
                 None if one.excess is None else max(0.0, one.excess),
             )
             for rank, one in enumerate(self.standings, start=1)
@@ -352,10 +389,13 @@ class Ranking:
             f"{counted(num, 'instance')} with {sizes} candidates on {maps}. Ranked by playbooks refused, then missing, "
             "then by who is hidden, then by cost. Hidden: in per cent of whom the optima hide.",
         ]
-        if num_proved < num:
-            notes.append(f"Of {num - num_proved} instances no optimum is proved: there others may be better.")
-        if not self.with_optima:
-            notes.append("The optima are those of the data set, which were not audited this time; --optima does it.")
+        if num_said < num:
+            notes.append(f"Of {num - num_said} instances no optimum is proved: there others may be better.")
+        if num_checked < num_said:
+            notes.append(
+                f"On trust: {num_said - num_checked} optima are those that the data set states, and were not proved "
+                "this time; --optima audits them all."
+            )
         if not self.is_complete:
             notes.append("Interrupted: not all playbooks were looked at.")
         return Table("leaderboard", "Leaderboard", columns, tuple(rows), tuple(notes))
@@ -468,10 +508,15 @@ def verify_dataset(
         judged[name].append(_judge(directory, entry, name, folder))
     # After a stop, who is compared is compared on the same instances.
     num_judged = min(map(len, judged.values()), default=len(entries))
-    rows = (Standing(name, tuple(each[:num_judged])) for name, each in judged.items())
+    found = [judgement for each in judged.values() for judgement in each[:num_judged]]
+    checked = frozenset(each.entry.name for each in found if each.is_proved and each.is_as_good and not each.is_better)
+    rows = (
+        Standing(name, tuple(replace(one, is_checked=one.entry.name in checked) for one in each[:num_judged]))
+        for name, each in judged.items()
+    )
     standings = sorted(rows, key=lambda one: one.order)
     is_complete = num_judged == len(entries)
-    return Ranking(entries, tuple(standings), is_generated, is_complete, with_optima)
+    return Ranking(entries, tuple(standings), is_generated, is_complete, checked)
 
 
 def _in_turn(
@@ -498,8 +543,9 @@ def _judge(directory: Path, entry: Entry, submission: str, folder: Path) -> Judg
         wrong = next(verdict for verdict in report.claims if not verdict.holds)
         return Judgement(submission, entry, "refused", f"{wrong.claim}: {wrong.evidence}")
     claims = _reckoned(playbook, asked.problem, asked.privacy).claims
-    judged = Judgement(submission, entry, "accepted", "", claims.num_anonymized, claims.mac)
-    if playbook.status == "optimal" and entry.status == "optimal" and not judged.is_optimal:
+    is_proved = _is_proved(playbook, report)
+    judged = Judgement(submission, entry, "accepted", "", claims.num_anonymized, claims.mac, is_proved)
+    if playbook.status == "optimal" and entry.status == "optimal" and not (judged.is_as_good or is_proved):
         mac = "nothing" if entry.mac is None else format_number(entry.mac)
         reason = f"says that it is optimal; the optimum hides {entry.num_anonymized} at a MAC of {mac}"
         return replace(judged, status="refused", reason=reason)
@@ -541,10 +587,10 @@ Instances with more than 16 candidates have these 16 first, then drawn ones; a l
 
 | file | what |
 |---|---|
-| `{index}` | all instances with their optima: how many are hidden, at which MAC, whether that is proved |
+| `{index}` | all instances with their optima: how many are hidden, at which MAC, with which status |
 | `maps/*.map` | the grids, in the format of the Moving AI benchmark |
 | `instances/NAME.json` | a trip, candidates and the privacy asked for; `NAME` is map, pair, candidates, mechanism |
-| `optima/NAME.json` | the optimum as a playbook with its certificate; {num_proved} of {num} are proved |
+| `optima/NAME.json` | the optimum as a playbook with its certificate; the auditor proved {num_proved} of {num} |
 | `{sums}` | checksums: `sha256sum -c {sums}` |
 
 Notes: {notes}.
@@ -579,7 +625,7 @@ start and goal and the first 16 candidates are those of the paper's authors.
 """
 
 
-def _readme(terrain: Terrain, entries: Sequence[Entry], notes: Sequence[str]) -> str:
+def _readme(terrain: Terrain, entries: Sequence[Entry], notes: Sequence[str], num_proved: int) -> str:
     """The text that goes with the data set."""
     return _README.format(
         instances=counted(len(entries), "instance"),
@@ -592,7 +638,7 @@ def _readme(terrain: Terrain, entries: Sequence[Entry], notes: Sequence[str]) ->
         index=INDEX,
         sums=SUMS,
         num=len(entries),
-        num_proved=sum(entry.status == "optimal" for entry in entries),
+        num_proved=num_proved,
         notes="; ".join(notes),
         submissions=SUBMISSIONS,
         example=entries[0].name if entries else "NAME",

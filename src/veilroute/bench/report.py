@@ -23,6 +23,7 @@ from veilroute.bench.paper import MAPS, method_label
 from veilroute.bench.suites import SIZED_SUITES, SUITES, find_suite
 from veilroute.bench.table import Table, counted, escape_markdown, format_seconds, listed
 from veilroute.domain.graph import Domain
+from veilroute.jsontext import write_file
 
 _MOST_ERRORS = 10
 
@@ -204,8 +205,8 @@ def write_report(
         page.add_text("Made by:")
         page.add_command(suite_command(command, suite.name))
     files = ReportFiles(out / "report.html", out / "report.md", tuple(paths), tuple(kept))
-    files.html.write_text(page.to_html(), encoding="utf-8", newline="\n")
-    files.markdown.write_text(page.to_markdown(), encoding="utf-8", newline="\n")
+    write_file(files.html, page.to_html())
+    write_file(files.markdown, page.to_markdown())
     return files
 
 
@@ -221,7 +222,7 @@ def _write_tables(folder: Path, tables: Iterable[Table]) -> Iterator[Path]:
     for table in tables:
         for suffix, text in (("csv", table.to_csv()), ("tex", table.to_latex())):
             path = folder / f"{table.name}.{suffix}"
-            path.write_text(text, encoding="utf-8", newline="\n")
+            write_file(path, text)
             yield path
 
 

@@ -9,9 +9,14 @@ from typer import Argument, Option
 
 from veilroute.adversary import watch_playbook
 from veilroute.auditing import audit_linked, audit_playbook
+from veilroute.auditing.verdicts import joint_verdict
+from veilroute.checks import check_name
 from veilroute.cli import instances
 from veilroute.cli.audit_day import audit_day_files
 from veilroute.cli.console import DONE, VIOLATED, JsonOption, check_out, emit, emit_json, live_progress, remark
+from veilroute.cli.replan import audit_replan_file
+from veilroute.cli.simulate import simulate_files
+from veilroute.entries import TRIPS
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats.places import read_prior
 from veilroute.playbook import Playbook, read_playbook
@@ -47,11 +52,28 @@ def run_audit(
         metavar="DIR|FILE",
         help="Check a day of a fleet instead: the folder that `fleet -o` wrote, or its day.json.",
     ),
+    before: list[Path] = Option(
+        None, metavar="DIR|FILE", help="With --day, of the rest of a day: each day that was planned before it."
+    ),
+    replan: Path | None = Option(
+        None, metavar="FILE", help="Check a replan instead: the .json file that `replan -o` wrote."
+    ),
     terms: Path | None = Option(
         None, metavar="FILE", help="With --day: the terms that were meant, or the day.json of another day under them."
     ),
     reruns: int | None = Option(
         None, metavar="N", help="With --day: for how many other orders the dispatcher is run again; 0 for none. [20]"
+    ),
+    simulate: bool = Option(
+        False,
+        "--simulate",
+        help="Simulate an observer on the street instead, and compare what it achieves with what is printed.",
+    ),
+    trips: str | None = Option(
+        None,
+        metavar="KIND",
+        help="Of several playbooks without a ledger: whether trips are occasional, so that a day without one says "
+        "nothing, or expected every day. [occasional]",
     ),
     strict: bool = Option(False, "--strict", help="Exit 1 also when a claim could not be proved."),
     out: Path | None = Option(
@@ -66,27 +88,47 @@ def run_audit(
     than was meant: name the instance with --instance, and the options that `plan` was given. Without it, --prior alone
     measures what an observer with that prior makes of the routes.
 
-    Several playbooks, or a ledger: what is left to who links all trips of the same secret.
+    Several playbooks, or a ledger: what an observer who links all trips of the same secret still has to choose from. A
+    playbook that is named twice is used twice. With the ledger, playbooks that were planned under it are checked by
+    themselves as well, and what rests on earlier trips is proved.
+
+    With --simulate: an observer who reads no claim and no group asks the program what it would do for every place, and
+    works out what that tells; exit 1 when it achieves more than a printed figure allows.
 
     With --day: whether a day of a fleet drives whole classes as its public terms say, and whether the dispatcher makes
-    the same files of other orders that touch the same classes.
+    the same files of other orders that touch the same classes; of the rest of a day, whether it goes on from the day
+    --before it as is stated. With --replan: whether a replan is what it says.
     """
     meant: dict[str, Any] = {}
     playbooks = playbooks or []
-    if day is not None:
-        usual = instances.InstanceOptions(movement=options.movement)
-        if len(playbooks) != 1 or ledger is not None or instance is not None or out is not None or options != usual:
-            raise InvalidInputError("--day", "one playbook beside it, and of other options --terms, --reruns, --domain")
+    usual = instances.InstanceOptions(movement=options.movement)
+    if simulate:
+        if options != usual or before or any(each is not None for each in (instance, terms, reruns, out)):
+            raise InvalidInputError("--simulate", "playbooks, and of other options --ledger, --trips, --replan, --day")
+        return simulate_files(playbooks, ledger, trips, replan, day, domain, options.movement or 4, json=json)
+    if day is None and (terms is not None or reruns is not None or before):
+        option = "--terms" if terms is not None else "--reruns" if reruns is not None else "--before"
+        raise InvalidInputError(option, "--day DIR as well, of which this is a part")
+    if day is not None or replan is not None:
+        is_other = any(each is not None for each in (ledger, instance, out, trips)) or options != usual
+        if len(playbooks) != 1 or is_other or None not in (day, replan):
+            option, own = ("--replan", "") if day is None else ("--day", "--terms, --reruns, --before, ")
+            raise InvalidInputError(option, f"one playbook beside it, and of other options {own}--domain")
         movement = options.movement or 4
-        return audit_day_files(playbooks[0], day, terms, reruns, domain, movement, strict=strict, json=json)
-    if terms is not None or reruns is not None:
-        raise InvalidInputError(
-            "--terms" if terms is not None else "--reruns", "--day DIR as well, of which this is a part"
+        if replan is not None:
+            return audit_replan_file(playbooks[0], replan, domain, movement, strict=strict, json=json)
+        assert day is not None, "one of the two is given"
+        return audit_day_files(
+            playbooks[0], day, before or [], terms, reruns, domain, movement, strict=strict, json=json
         )
     if ledger is not None or len(playbooks) > 1:
         if instance is not None or options != instances.InstanceOptions(movement=options.movement):
             raise InvalidInputError("--instance", "one playbook alone, with all options that say what was meant")
-        return _audit_linked(playbooks, ledger, domain, options.movement or 4, strict=strict, out=out, json=json)
+        return _audit_linked(
+            playbooks, ledger, domain, options.movement or 4, trips=trips, strict=strict, out=out, json=json
+        )
+    if trips is not None:
+        raise InvalidInputError("--trips", "several playbooks, whose trips are linked")
     if not playbooks or out is not None:
         raise InvalidInputError("PLAYBOOK", "one to check, several to link, or --ledger FILE; a chart is of several")
     playbook = playbooks[0]
@@ -122,11 +164,16 @@ def _audit_linked(
     domain: Path | None,
     movement: int,
     *,
+    trips: str | None,
     strict: bool,
     out: Path | None,
     json: bool,
 ) -> int:
     """Replay the observer who links trips."""
+    if trips is not None and ledger is not None:
+        raise InvalidInputError("--trips", "no ledger beside it: the first line of a ledger says it", trips)
+    if trips is not None:
+        check_name("--trips", trips, TRIPS)
     if out is not None:
         check_out(out)
         if out.suffix.lower() not in _CHARTS:
@@ -136,16 +183,23 @@ def _audit_linked(
         book = read_playbook(path)
         books.append(book if book.domain is not None else instances.load_playbook(path, domain, movement))
     with live_progress("replaying the adversary"):
-        report = audit_linked(books, ledger=ledger)
+        report = audit_linked(books, ledger=ledger, trips=trips)
+        # What was planned under the ledger is proved under what the ledger says.
+        under = [(path, book) for path, book in zip(playbooks, books, strict=True) if ledger and book.past is not None]
+        alone = [(path, audit_playbook(book, ledger=ledger)) for path, book in under]
+    verdict = joint_verdict([*report.claims, *(claim for _, each in alone for claim in each.claims)])
     if out is not None:
         from veilroute.plotting import draw_linked  # here, because it loads matplotlib
 
         draw_linked(report, out)
     if json:
-        emit_json(report.to_dict())
+        audits = {"audits": [{"file": str(path), **each.to_dict()} for path, each in alone]} if alone else {}
+        emit_json(report.to_dict() | audits | {"holds": verdict != "violated", "verdict": verdict})
     else:
         emit(report.to_text() + ("" if out is None else f"Chart: {out}\n"))
-    return DONE if report.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
+        for path, each in alone:
+            emit(f"\n{path}: {each.to_text() if len(books) == 1 else each.headline}\n")
+    return DONE if verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
 
 
 def run_risk(
@@ -164,9 +218,9 @@ def run_risk(
 ) -> int:
     """Say how much a playbook tells an observer who knows how probable each place is.
 
-    By route, and all together: the largest posterior of a place, and of the places closer than ell to one, and how
-    often the best guess is right; both also after every node of the way. Who gets no route is given away by that where
-    a trip is expected: this is said too.
+    By route, and all together: how many places stay possible, how sure an observer can be of one place and of an area
+    less than ell across, and how often the best guess is right; also after every node of the way. It also says what an
+    observer learns who expects a trip and sees none.
     """
     book = instances.load_playbook(playbook, domain, movement)
     weights = None if prior is None else _read_prior(prior, book)

@@ -8,14 +8,16 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from veilroute.auditing.day import DAY_FILE, RERUNS, Order, audit_day
 from veilroute.cli.console import DONE, VIOLATED, emit, emit_json, live_progress
+from veilroute.cli.day_files import write_day
 from veilroute.cli.instances import load_playbook
 from veilroute.cli.route import find_secret
-from veilroute.days import read_terms
+from veilroute.days import read_day, read_terms
 from veilroute.domain.graph import Label, label_text
 from veilroute.errors import InvalidInputError, MissingExtraError, UnknownCandidateError, VeilrouteError
 from veilroute.playbook import Playbook
@@ -27,6 +29,7 @@ _MOST_WORKERS = 4
 def audit_day_files(
     playbook: Path,
     day: Path,
+    before: Sequence[Path],
     terms: Path | None,
     reruns: int | None,
     domain: Path | None,
@@ -44,12 +47,13 @@ def audit_day_files(
     book = load_playbook(playbook, domain, movement)
     meant = None if terms is None else read_terms(terms)
     given = [] if domain is None else ["--domain", str(domain), "--movement", str(movement)]
-    dispatcher = _Dispatcher(book, playbook, day / DAY_FILE if day.is_dir() else day, given)
+    dispatcher = _Dispatcher(book, playbook, _day_file(day), before, given)
     workers = min(_MOST_WORKERS, os.cpu_count() or 1)
     with live_progress("replaying the day") as report:
         found = audit_day(
             book,
             day,
+            before=before,
             dispatcher=dispatcher if reruns else None,
             reruns=reruns,
             terms=meant,
@@ -63,15 +67,21 @@ def audit_day_files(
     return DONE if found.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
 
 
+def _day_file(source: Path) -> Path:
+    return source / DAY_FILE if source.is_dir() else source
+
+
 class _Dispatcher:
     """`veilroute fleet` under the terms of a day, as anybody could run it: orders in, files out."""
 
-    def __init__(self, book: Playbook, playbook: Path, day: Path, given: Sequence[str]) -> None:
-        self._book = book
+    def __init__(self, book: Playbook, playbook: Path, day: Path, before: Sequence[Path], given: Sequence[str]) -> None:
+        self._book, self._day, self._before = book, day, before
         self._words = [sys.executable, "-P", "-m", "veilroute", "fleet", str(playbook), "--terms", str(day), *given]
 
     def __call__(self, orders: Sequence[Order]) -> dict[str, bytes]:
-        """The files that are written for some orders, by name."""
+        """The files that are written for some orders, by name; without any, those of the rest of a day."""
+        if not orders:
+            return self._rest_again()
         table = io.StringIO()
         csv.writer(table).writerows([("place", "quantity"), *((self._typed(who), size) for who, size in orders)])
         # What depends on the order of a set, or on the hash of a text, is another in each process.
@@ -84,6 +94,17 @@ class _Dispatcher:
                 told = done.stderr.decode(errors="replace").strip().splitlines()
                 raise VeilrouteError(told[-1] if told else f"it ended with {done.returncode}")
             return {path.name: path.read_bytes() for path in sorted(out.iterdir())}
+
+    def _rest_again(self) -> dict[str, bytes]:
+        """The rest of a day, planned again from where it says that the vehicles are."""
+        from veilroute.fleet.replanning import repeat_replan  # here, because it loads kernels
+
+        rest = read_day(self._day)
+        days = [read_day(_day_file(each)) for each in self._before]
+        (earlier,) = (each for each in days if rest.after and rest.after.earlier == sha256(each.to_json()).hexdigest())
+        with TemporaryDirectory(prefix="veilroute-") as folder:
+            paths = write_day(self._book, repeat_replan(self._book, earlier, rest), Path(folder) / "day")
+            return {path.name: path.read_bytes() for path in paths}
 
     def _typed(self, label: Label) -> str:
         """What to write for a customer; its label may be the name of another."""

@@ -18,7 +18,7 @@ from veilroute.playbook import Playbook, playbook_from_json
 _MOST_FILES = 200
 _MOST_BYTES = 2**26
 _MOST_BYTES_UNASKED = 2**24
-_LEDGER = b'{"entry":{"format":"' + LEDGER_FORMAT.encode() + b'"}'
+_LEDGER = b'{"entry":{"format":"' + LEDGER_FORMAT.rpartition("/")[0].encode()
 
 
 def playbooks_beside(folder: Path, domain_sha256: str) -> Iterator[tuple[Path, Playbook]]:

@@ -44,14 +44,14 @@ def run_export(
         made = export_dataset(
             directory, terrain, sizes=sizes, time_limit_s=limit.seconds, progress=report, should_stop=stop
         )
-    num_proved = sum(entry.status == "optimal" for entry in made.entries)
     if json:
         summary = {"directory": str(directory), "num_instances": len(made.entries), "num_wanted": made.num_wanted}
         console.emit_json(
-            {**summary, "num_proved": num_proved, "is_generated": terrain.is_generated, "notes": made.notes}
+            {**summary, "num_proved": made.num_proved, "is_generated": terrain.is_generated, "notes": made.notes}
         )
     else:
-        console.emit(f"{counted(len(made.entries), 'instance')} in {directory}, {num_proved} with a proved optimum.\n")
+        proved = f"{made.num_proved} with a proved optimum"
+        console.emit(f"{counted(len(made.entries), 'instance')} in {directory}, {proved}.\n")
         console.emit("".join(f"Note: {note}.\n" for note in made.notes))
     if len(made.entries) < made.num_wanted:
         done = f"{len(made.entries)} of {made.num_wanted} instances"

@@ -5,11 +5,13 @@ All of them are functions of the day, which is public, and of the playbook: the 
 
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from veilroute.days import Day
 from veilroute.errors import InvalidInputError, listing
 from veilroute.formats.geojson import day_geojson
 from veilroute.formats.gpx import van_gpx
+from veilroute.jsontext import write_file
 from veilroute.playbook import Playbook
 from veilroute.streets.day_sheets import day_sheets
 
@@ -20,24 +22,34 @@ _DERIVED = re.compile(r"(vehicle-[1-9]\d*\.(gpx|geojson|txt)|day\.(geojson|png)|
 def write_day(book: Playbook, day: Day, folder: Path) -> list[Path]:
     """Write all files of a day into a folder, which is made if it is not there; returns their paths, in order.
 
-    The folder of a former day is taken over: what was made from that day is removed before anything new is written, so
-    that no vehicle finds yesterday's tour beside today's. In any other folder that is not empty nothing is touched.
+    All files are made in a folder of their own first, so that a full disk or Ctrl-C leaves a former day as it was. Then
+    they take its place: what was made from the former day is removed before the new files come, so that no vehicle
+    finds yesterday's tour beside today's. In any other folder that is not empty nothing is touched.
     """
     check_folder(folder)
-    sheets = day_sheets(book, day)
     folder.mkdir(parents=True, exist_ok=True)
-    # First of all, so that a folder is known as a day's should the rest not come to its end.
-    written = [folder / DAY_FILE]
-    written[0].write_bytes(day.to_json())
-    for path in sorted(folder.iterdir()):
-        if _DERIVED.fullmatch(path.name):
-            path.unlink()
+    with TemporaryDirectory(prefix=".veilroute-", dir=folder, ignore_cleanup_errors=True) as staging:
+        made = _make_files(book, day, Path(staging))
+        # First of all the day, so that a folder is known as a day's should the rest not come to its end.
+        made[0].replace(folder / DAY_FILE)
+        for path in sorted(folder.iterdir()):
+            if _DERIVED.fullmatch(path.name):
+                path.unlink()
+        for path in made[1:]:
+            path.replace(folder / path.name)
+    return [folder / path.name for path in made]
+
+
+def _make_files(book: Playbook, day: Day, folder: Path) -> list[Path]:
+    """Write all files of a day into a new folder, the day itself first."""
+    written: list[Path] = []
 
     def write(name: str, text: str | bytes) -> None:
-        path = folder / name
-        path.write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
-        written.append(path)
+        write_file(folder / name, text)
+        written.append(folder / name)
 
+    sheets = day_sheets(book, day)
+    write(DAY_FILE, day.to_json())
     # Imported here because they load matplotlib.
     from veilroute.plotting.day_map import day_html
     from veilroute.plotting.day_plot import draw_day, has_picture

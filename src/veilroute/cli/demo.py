@@ -11,7 +11,7 @@ from veilroute.cli.console import DONE, VIOLATED, live_progress, stdout
 from veilroute.cli.plan import timed_solve
 from veilroute.cli.summaries import headline
 from veilroute.domain import WithinDistance, draw_candidates, generate_rooms, generate_streets
-from veilroute.jsontext import dump_canonical
+from veilroute.jsontext import dump_canonical, write_file
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.progress import Progress
 
@@ -61,8 +61,8 @@ def run_demo(out: Path = Option(Path("veilroute-demo"), metavar="DIR", help="Whe
             report(Progress("drawing"))
             plan, text, picture = (out / f"{name}{end}" for end in (".json", "-audit.txt", ".png"))
             playbook.write(plan)
-            text.write_text(verdict.to_text(), encoding="utf-8")
-            text.with_suffix(".json").write_bytes(dump_canonical(verdict.to_dict()))
+            write_file(text, verdict.to_text())
+            write_file(text.with_suffix(".json"), dump_canonical(verdict.to_dict()))
             draw_playbook(playbook, picture)
             console.print(f"playbook: {plan}   audit: {text}   picture: {picture}")
     # As it was called, so that the line can be typed again.
@@ -71,7 +71,7 @@ def run_demo(out: Path = Option(Path("veilroute-demo"), metavar="DIR", help="Whe
         "\nNow be the guard. Type one of the ten places when it waits, and get its route; typed like this, the secret\n"
         "stays out of your shell's history:\n"
         f"  {program} route {out / 'building.json'} --transit -\n"
-        "Or see both maps in a browser, and watch as whoever follows you does: make studio, or\n"
+        "Or see both maps in a browser, and watch as an observer does: make studio, or\n"
         f"  {program} serve --demo"
     )
     return DONE if all_hold else VIOLATED

@@ -22,7 +22,7 @@ from veilroute.formats.geojson import write_geojson
 from veilroute.formats.gpx import write_gpx
 from veilroute.formats.kml import write_kml
 from veilroute.formats.route_table import write_csv, write_xlsx
-from veilroute.jsontext import dump_canonical, read_bytes
+from veilroute.jsontext import dump_canonical, read_bytes, write_file
 from veilroute.playbook import Playbook
 from veilroute.streets.sheets import playbook_directions
 from veilroute.streets.stops import DWELL_S, Schedule
@@ -88,8 +88,7 @@ def _write(book: Playbook, out: Path, suffix: str, trip: int | None, schedule: S
         case ".xlsx":
             write_xlsx(book, out, trip=trip)
         case ".txt":
-            text = playbook_directions(book, trip=trip, schedule=schedule)
-            out.write_text(text, encoding="utf-8", newline="\n")
+            write_file(out, playbook_directions(book, trip=trip, schedule=schedule))
         case ".html":
             from veilroute.plotting import write_html_map  # here, because it loads matplotlib
 
@@ -166,7 +165,7 @@ def run_scene(
                 scene = instance_scene(found.problem, found.privacy)
             else:
                 scene = domain_scene(world)
-        out.write_bytes(dump_canonical(scene))
+        write_file(out, dump_canonical(scene))
     stdout().print(f"Written: {out}")
     return DONE
 

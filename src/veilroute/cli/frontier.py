@@ -13,11 +13,11 @@ from veilroute.checks import check_name
 from veilroute.cli import console
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, TimeLimitOption, read_time_limit
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
-from veilroute.cli.summaries import percent
 from veilroute.domain.geography import distance_text, duration_text
 from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.exposure import percent
 from veilroute.frontier import Frontier, FrontierPoint, frontier, privacies_of
-from veilroute.jsontext import dump_canonical
+from veilroute.jsontext import dump_canonical, write_file
 from veilroute.playbook import Playbook
 from veilroute.problem import MECHANISMS, Privacy
 
@@ -34,7 +34,7 @@ def run_frontier(
         None, "-k", "--k", metavar="INT,...", help="How many candidates must stay possible. [2,3,4,5]"
     ),
     risk: str | None = Option(None, metavar="BETA,...", help="How probable a place may be to whoever saw the route."),
-    ell: str | None = Option(None, metavar="FLOAT,...", help="How far apart they must stand. [1]"),
+    ell: str | None = Option(None, metavar="FLOAT,...", help="How far apart they must stand. [0: different places]"),
     m: str | None = Option(None, metavar="INT|inf,...", help="For how many nodes of the route. [inf]"),
     mechanism: str = Option("both", metavar="partition|randomised|both", help="How candidates get their class."),
     budget: str | None = Option(None, metavar="PERCENT", help="Name the most private point that costs no more."),
@@ -119,7 +119,7 @@ def _best(found: Frontier, budget: float) -> dict[str, object] | None:
 
 def _write(found: Frontier, out: Path, budget: float | None) -> None:
     if out.suffix.lower() == ".json":
-        out.write_bytes(dump_canonical(found.to_dict()))
+        write_file(out, dump_canonical(found.to_dict()))
         return
     from veilroute.plotting import draw_frontier
 

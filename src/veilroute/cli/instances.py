@@ -114,7 +114,7 @@ class InstanceOptions:
     radius_measure: _Measure = None
     sight: Annotated[float | None, Option(metavar="RANGE", help="See by line of sight instead (grids).")] = None
     k: Annotated[int | None, Option("-k", help="How many candidates must stay possible. [2]")] = None
-    ell: Annotated[float | None, Option(help="How far apart they must stand. [1]")] = None
+    ell: Annotated[float | None, Option(help="How far apart they must stand. [0: different places]")] = None
     ell_measure: _Measure = None
     m: Annotated[str | None, Option(metavar="INT|inf", help="For how many nodes of the route. [inf]")] = None
     spread: Annotated[str | None, Option(metavar="witness|all-pairs", help="Reading of ell. [witness]")] = None

@@ -12,6 +12,7 @@ from typer import Argument, Option
 
 from veilroute.accounting import Account, Knowledge
 from veilroute.auditing import audit_playbook
+from veilroute.checks import check_name
 from veilroute.cli import console
 from veilroute.cli.beside import playbooks_beside
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, JsonOption, emit, emit_json, remark
@@ -20,9 +21,11 @@ from veilroute.cli.replan import find_node, read_roads, split_items
 from veilroute.closures import Closure
 from veilroute.diagnosis import find_obstacles
 from veilroute.domain.graph import Label, label_text
-from veilroute.errors import InvalidInputError, TooLargeError, listing
+from veilroute.entries import TRIPS
+from veilroute.errors import InvalidInputError, TooLargeError, UnsafeLedgerError, listing
 from veilroute.foresight import WhatIf, what_if
 from veilroute.ledger import Ledger, LedgerReport, Standing, new_ledger, read_ledger
+from veilroute.linking import Turnover
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy
 from veilroute.shortfalls import Shortfall
@@ -41,10 +44,20 @@ app = typer.Typer(name="ledger", help="The playbooks in use, and what linked tri
 @app.command("new")
 def run_new(
     file: Path = Argument(metavar="FILE", help="The file to make; one that is there is not overwritten."),
+    trips: str = Option(
+        "occasional",
+        metavar="|".join(TRIPS),
+        help="What a day without a trip says. occasional: nothing. expected: every place that is served has a trip "
+        "every day, so a missing trip shows.",
+    ),
 ) -> int:
-    """Make a ledger without playbooks. It is public: the secret never is in it."""
-    ledger = new_ledger(file)
-    emit(f"Ledger: {file}\n")
+    """Make a ledger without playbooks. It is public: the secret never is in it.
+
+    Choose --trips with care: it is written into the first line, and cannot be changed later.
+    """
+    check_name("--trips", trips, TRIPS)
+    ledger = new_ledger(file, trips)
+    emit(f"Ledger: {file}\n{assumption(ledger.trips)}\n")
     _emit_head(ledger)
     return DONE
 
@@ -61,10 +74,10 @@ def run_add(
     domain: DomainOption = None,
     movement: MovementOption = 4,
 ) -> int:
-    """Enter a playbook that is going to be used: it is audited, and refused where linked trips would break a promise.
+    """Enter a playbook that is going to be used: it is audited, and refused if linked trips would break a promise.
 
-    Exit 1 when it is refused for either reason; nothing is written then. When the command ends with 0, the line is on
-    the disk.
+    Every promise counts, also one to a place that this playbook gives no route or does not list. Exit 1 if it is
+    refused for either reason; nothing is written then. When the command ends with 0, the line is on the disk.
     """
     ledger = read_ledger(file)
     book = load_playbook(playbook, domain, movement)
@@ -82,21 +95,71 @@ def enter_playbook(
 ) -> int:
     """Audit a playbook, enter it and say so, unless ``is_quiet``; the exit code."""
     with console.live_progress("replaying the adversary"):
-        verdict = audit_playbook(book)
+        verdict = audit_playbook(book, ledger=ledger.journal.path)
     if not verdict.holds:
         broken = next(claim for claim in verdict.claims if not claim.holds)
         remark(f"not entered: the playbook does not keep its word ({broken.claim}: {broken.evidence})")
         return VIOLATED
     with console.compile_notice():
-        ledger = ledger.add(book, day=date, occasion=occasion, anyway=anyway)
+        turnover = turnover_text(ledger.turnover(book), ledger)
+        try:
+            ledger = ledger.add(book, day=date, occasion=occasion, anyway=anyway)
+        except UnsafeLedgerError:
+            if turnover:
+                remark(turnover)
+            raise
     if not is_quiet:
         unproved = [claim.claim for claim in verdict.claims if claim.verdict == "unproved"]
         rest = f"; too large to prove: {', '.join(unproved)}" if unproved else ""
         emit(f"Audited: {len(verdict.claims) - len(unproved)} of {len(verdict.claims)} claims hold{rest}.\n")
         number = sum(entry.kind == "playbook" for entry in ledger.entries)
         emit(f"Entered: playbook {number} of {ledger.journal.path}, in use from {ledger.entries[-1].date}.\n")
+        emit(f"{turnover}\n" if turnover else "")
+        emit(f"{assumption(ledger.trips)}\n")
         _emit_head(ledger)
     report = ledger.check(None if book.past is None else book.past.since)
+    if not report.safe:
+        remark(f"linked trips leave too few for {_names(report.short)}; see why: veilroute ledger check")
+    return DONE
+
+
+_PLACE = "A place, as the playbooks call it: its name, or its label if it has none."
+
+
+@app.command("same")
+def run_same(
+    file: LedgerArgument,
+    place: str = Argument(metavar="A", help=_PLACE),
+    other: str = Argument(metavar="B", help="The same for the other place."),
+    date: str | None = Option(None, "--date", metavar="DATE", help="The day on which this is said. [today]"),
+) -> int:
+    """Record that two places are the same, under another name or elsewhere; this holds for the whole ledger."""
+    return _identify(read_ledger(file).same(place, other, day=date), place, other)
+
+
+@app.command("different")
+def run_different(
+    file: LedgerArgument,
+    place: str = Argument(metavar="A", help=_PLACE),
+    other: str = Argument(metavar="B", help="The same for the other place."),
+    date: str | None = Option(None, "--date", metavar="DATE", help="The day on which this is said. [today]"),
+) -> int:
+    """Record that two places are not the same, however near they are; this holds for the whole ledger.
+
+    A place that appears near one that has disappeared is taken for the same until you say otherwise. Say it only when
+    it is true: if the two are one, an observer who knows that is left with fewer places than the ledger believes.
+    """
+    return _identify(read_ledger(file).different(place, other, day=date), place, other)
+
+
+def _identify(ledger: Ledger, place: str, other: str) -> int:
+    kind = ledger.identities[-1].kind
+    emit(f"Recorded: {place} and {other} are {'the same place' if kind == 'same' else 'two different places'}.\n")
+    for text in (place, other):
+        if not ledger.knows(text):
+            remark(f"no place called {text} is in the ledger yet; this will count once one is entered")
+    _emit_head(ledger)
+    report = ledger.check()
     if not report.safe:
         remark(f"linked trips leave too few for {_names(report.short)}; see why: veilroute ledger check")
     return DONE
@@ -109,7 +172,7 @@ def run_check(
     head: str | None = Option(None, metavar="HASH", help="A head written down earlier, which must still be there."),
     json: JsonOption = False,
 ) -> int:
-    """Say what linked trips leave of everybody: exit 1 when somebody who is hidden falls short of what was promised.
+    """Say what linked trips leave of every place: exit 1 if any promise is broken, also one to a place that has left.
 
     The ledger alone is looked at, and taken at its word; `veilroute audit` compares it with the playbooks.
     """
@@ -233,13 +296,18 @@ def _print_report(ledger: Ledger, report: LedgerReport, since: str | None, accou
     screen = console.stdout()
     count = _counted(report.playbooks, "playbook")
     count += f" and {_counted(report.days, 'day')} of fleets" if report.days else ""
-    linked = f"whoever links {'all trips' if since is None else f'the trips from {since} on'}"
+    linked = f"an observer who links {'all trips' if since is None else f'the trips from {since} on'} of the {count}"
     if not report.playbooks and not report.days:
         screen.print(f"No playbook was entered yet{'' if since is None else f' from {since} on'}.")
     elif report.safe:
-        screen.print(f"Safe: {linked} of the {count} is left with what was promised.")
+        screen.print(f"Safe: {linked} learns no more than was promised.")
     else:
-        screen.print(f"NOT SAFE: {linked} of the {count} is left with too few for {_names(report.short)}.")
+        screen.print(f"NOT SAFE: {linked} has too few places to choose from for {_names(report.short)}.")
+        if undecided := [each for each in report.short if not each.is_decided]:
+            screen.print(f"For {_names(undecided)} this could not be decided; it counts as broken.")
+    screen.print(assumption(report.trips))
+    for line in _identity_lines(report):
+        screen.print(line)
     for text in dict.fromkeys(_promise(entry.privacy) for entry in ledger.entries):
         screen.print(f"Promised: {text}.")
     for entry in ledger.entries:
@@ -257,6 +325,66 @@ def _print_report(ledger: Ledger, report: LedgerReport, since: str | None, accou
     screen.print("Keep a copy of the head elsewhere: a ledger whose last lines were cut off looks sound (--head HASH).")
 
 
+def assumption(trips: str) -> str:
+    """What a ledger assumes of a day without a trip, in a sentence."""
+    return {
+        "occasional": "Assumed: places have trips now and then, so a day without a trip says nothing "
+        "(trips: occasional).",
+        "expected": "Assumed: every place that is served has a trip every day, so a missing trip shows "
+        "(trips: expected).",
+        "listed": "Assumed, because this file has the old format: a missing trip shows for places that are listed and "
+        "refused, and says nothing for places that are not listed (trips: listed). On the street the two look the "
+        "same; make a new ledger: veilroute ledger new FILE --trips occasional (or expected).",
+    }[trips]
+
+
+def turnover_text(turnover: Turnover, ledger: Ledger) -> str:
+    """How many places came and went and which of them are taken for the same; empty where there are not both."""
+    if not (turnover.gone and turnover.new):
+        return ""
+    text = f"{_counted(turnover.gone, 'place')} gone, {turnover.new} new"
+    text += f", the nearest {turnover.nearest} apart" if turnover.nearest else ""
+    if not turnover.renamed:
+        return text + "; none taken for the same."
+    pairs = listing([f"{each.was} = {each.now}" for each in turnover.renamed], 3)
+    return (
+        f"{text}; {len(turnover.renamed)} taken for the same under another name: {pairs} "
+        f"(say otherwise with: veilroute ledger different {ledger.journal.path} A B)."
+    )
+
+
+def _identity_lines(report: LedgerReport) -> list[str]:
+    """Which places are taken for the same, and what the user said."""
+    lines = []
+    if report.renamed:
+        pairs = listing([f"{each.was} = {each.now} ({each.apart})" for each in report.renamed], _MOST_NAMES)
+        lines.append(f"Taken for the same under another name: {pairs}. Say otherwise with: ledger different.")
+    for each in report.identities:
+        what = "the same place" if each.kind == "same" else "different places"
+        lines.append(f"You said on {each.date}: {each.places[0]} and {each.places[1]} are {what}.")
+    return lines
+
+
+def history_lines(ledger: Ledger, playbook: Playbook, broken: Sequence[Standing]) -> list[str]:
+    """What is to be known of a plan under a ledger: the assumption, who is who, and which promises it would break."""
+    lines = [assumption(ledger.trips)]
+    if text := turnover_text(ledger.turnover(playbook), ledger):
+        lines.append(text)
+    return lines + broken_lines(broken)
+
+
+def broken_lines(broken: Sequence[Standing]) -> list[str]:
+    """To whom earlier promises would be broken, and what to do."""
+    if not broken:
+        return []
+    lines = [f"Entering it would break earlier promises to {_names(broken)}:"]
+    for each in broken[:_MOST_NAMES]:
+        left = f"{len(each.left)} {'place' if len(each.left) == 1 else 'places'}"
+        lines.append(f"  {each.name}: hidden since {each.broken}; an observer who links all trips has {left} left.")
+    lines.append("So `ledger add` refuses it. Leave these places in the plan, with those they were hidden with.")
+    return lines
+
+
 def _odds(knowledge: Knowledge) -> str:
     right = f"{knowledge.bayes_success:.1%}"
     return f"a place has at most {knowledge.worst:.3g}, and the best guess is right {right} of the time"
@@ -268,7 +396,7 @@ def _table(report: LedgerReport) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("candidate", "left", "promise", "who is still possible"):
         table.add_column(column, justify="right" if column == "left" else "left", overflow="fold")
-    ordered = sorted(report.candidates, key=lambda each: (each.qualifies or not each.is_hidden, not each.is_hidden))
+    ordered = sorted(report.candidates, key=lambda each: (each.qualifies, not each.is_hidden))
     for each in ordered[:_MOST_ROWS]:
         if each.qualifies:
             state = "kept" if each.is_hidden else "no route now"
@@ -301,7 +429,7 @@ def _print_answer(answer: WhatIf, out: Path | None) -> None:
     screen = console.stdout()
     plan, today, lost = answer.plan, answer.today, answer.lost
     if not lost:
-        screen.print("Nobody who is hidden now would lose that.")
+        screen.print("No place that is hidden now and stays would lose that.")
     else:
         screen.print(f"No longer hidden: {listing([plan.name(label) for label in lost], _MOST_NAMES)}.")
     for line in shortfall_lines(plan, answer.shortfalls):
@@ -312,9 +440,13 @@ def _print_answer(answer: WhatIf, out: Path | None) -> None:
             screen.print(f"  {plan.name(obstacle.candidate)}: {obstacle.reason}.")
     if plan.claims.num_anonymized:
         proof = "the cheapest that is safe" if plan.status == "optimal" else "safe, not proved the cheapest"
+        proof += " for those whom it hides" if answer.broken else ""
         screen.print(f"The plan that would follow ({proof}): {_figures(plan)}. Today: {_figures(today)}.")
     else:
         screen.print(f"No plan hides anybody then. Today: {_figures(today)}.")
+    for line in broken_lines(answer.broken):
+        screen.print(line)
+    screen.print(assumption(answer.trips))
     if out is not None:
         screen.print(f"Playbook: {out}   (nothing was written to the ledger)")
 

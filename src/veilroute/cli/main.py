@@ -1,5 +1,6 @@
 """The entry point: runs a command and turns whatever happens into an exit code and, at most, one line."""
 
+import errno
 import importlib
 import io
 import os
@@ -14,7 +15,16 @@ from typing import Any
 import typer
 
 from veilroute import __version__
-from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, emit, remark
+from veilroute.cli.console import (
+    BAD_INPUT,
+    DONE,
+    INTERRUPTED,
+    NOTHING_ANONYMIZED,
+    VIOLATED,
+    emit,
+    forbid_core_dumps,
+    remark,
+)
 from veilroute.cli.route import SENTENCES, failure
 from veilroute.errors import NotAnonymizedError, UnsafeLedgerError, VeilrouteError
 
@@ -114,13 +124,17 @@ def _main_options(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit, without the time that the interpreter would take to tidy its memory up."""
-    _mend_streams()
     given = sys.argv[1:] if arguments is None else list(arguments)
+    may_hold_secret = _may_hold_secret(given) or _may_hold_orders(given)
     try:
+        _mend_streams()
+        if may_hold_secret:
+            forbid_core_dumps()
         code = run(given)
+    except KeyboardInterrupt:  # outside the commands, or a second one while the first is answered
+        code = _fail("interrupted", INTERRUPTED)
     except BaseException:
-        # What ends `run` may still be a second Ctrl-C, and its traceback would tell of the failure before it.
-        if not _may_hold_secret(given) and not _may_hold_orders(given):
+        if not may_hold_secret:  # a traceback would tell of it
             raise
         code = INTERRUPTED
     with suppress(OSError):  # nobody reads any more, or the disk is full
@@ -175,6 +189,8 @@ def run(arguments: list[str]) -> int:
     except (BrokenPipeError, SystemExit):  # nobody reads the help any more; typer makes an exit of it
         return DONE
     except OSError as error:
+        if error.errno == errno.ENOMEM or error.strerror is None:  # the system has said no more than that it cannot
+            return _fail("out of memory; use a smaller map or fewer candidates, or allow more (ulimit -v)", BAD_INPUT)
         return _fail(f"{error.filename or 'file'}: {error.strerror}; check the path and its permissions", BAD_INPUT)
 
 

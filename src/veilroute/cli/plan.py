@@ -26,7 +26,7 @@ from veilroute.cli.console import (
 )
 from veilroute.cli.fleet_plan import FleetPlan, plan_for_fleet, read_request
 from veilroute.cli.instances import FilesArgument, InstanceOptions, load_instance, takes_instance_options
-from veilroute.cli.ledger import SinceOption, enter_playbook
+from veilroute.cli.ledger import SinceOption, enter_playbook, history_lines
 from veilroute.cli.summaries import least_possible_risk, plan_summary, print_plan
 from veilroute.cluster import hush_dask
 from veilroute.errors import InvalidInputError, VeilrouteError
@@ -106,13 +106,17 @@ def run_plan(
             console.remark(line)
         playbook.write(out, embed_domain=embed)
     shortfalls = () if record is None else record.explain(playbook)
+    broken = () if record is None else record.broken_by(playbook)
     if json:
-        figures = {} if made.tours is None else {"fleet": made.tours.summary()}
+        figures: dict[str, Any] = {} if made.tours is None else {"fleet": made.tours.summary()}
+        figures |= {} if record is None else {"broken": [each.to_dict() for each in broken]}
         console.emit_json({**plan_summary(playbook, made.runtime_s, shortfalls), **made.effort, **figures})
     else:
         print_plan(playbook, made.runtime_s, out, shortfalls)
         if made.tours is not None and (told := made.tours.text()):
             console.emit(told + "\n")
+        for line in () if record is None else history_lines(record, playbook, broken):
+            console.emit(line + "\n")
     if made.is_stopped:
         console.remark("interrupted; this is the best playbook so far")
         return INTERRUPTED

@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from typer import Option
 
 from veilroute.auditing.detours import audit_replan
+from veilroute.auditing.lookalikes import Replanner
 from veilroute.auditing.replay import is_hidden
-from veilroute.auditing.verdicts import ClaimVerdict
+from veilroute.auditing.verdicts import ClaimVerdict, joint_verdict, judge
+from veilroute.auditing.verdicts import number as count
 from veilroute.cli import instances
 from veilroute.cli.console import (
     DONE,
@@ -35,11 +38,11 @@ from veilroute.errors import (
 )
 from veilroute.formats.geojson import route_geojson
 from veilroute.formats.tables import read_edge_costs
-from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.jsontext import dump_canonical, parse_json, read_bytes, write_file
 from veilroute.ledger import Ledger, read_ledger
 from veilroute.playbook import Playbook
 from veilroute.streets.places import Place, locate
-from veilroute.streets.sheets import closed_text, detour_parts, detour_text, members_text
+from veilroute.streets.sheets import closed_text, detour_parts, detour_text, members_text, sighting_text
 
 FORMAT = "veilroute-replan/1"
 FORMATS = (".json", ".gpx", ".geojson", ".txt")
@@ -97,14 +100,15 @@ def run_replan(
     if not (roads or one_way or shut or new_costs or after):
         raise InvalidInputError("--closed", "roads as A,B or A>B, or --closed-nodes, or --costs: what has changed")
     with live_progress("replanning"):
+        earlier = None if after is None else read_replan(book, after)
         choice = GO_ON if go_on else GIVE_UP if give_up else None
         found = book.replan(
             number, find_node(book, at, "--at"), position=position, trip=trip, closed=roads, closed_one_way=one_way,
-            closed_nodes=shut, costs=new_costs, choice=choice, after=None if after is None else _read(book, after),
+            closed_nodes=shut, costs=new_costs, choice=choice, after=earlier,
         )  # fmt: skip
         if not is_hidden(book, book.hidden_classes if book.is_randomised else [book.hidden_classes[number - 1]]):
             raise BrokenPromiseError
-        verdicts = audit_replan(book, found)
+        verdicts = audit_replan(book, found, replanner=_replanner(book))
     if out is not None and out.suffix.lower() in (".gpx", ".geojson") and found.choice is not None and found.way.own:
         raise InvalidInputError("--out", "a .json or .txt file: the routes of the members part", str(out))
     is_sound = all(verdict.holds for verdict in verdicts)
@@ -151,7 +155,46 @@ def replan_file(book: Playbook, found: Replan) -> dict[str, Any]:
     return {"format": FORMAT, "playbook_sha256": book.sha256, **found.to_dict()}
 
 
-def _read(book: Playbook, path: Path) -> Replan:
+def _replanner(book: Playbook) -> Replanner:
+    """How other classes are replanned, for the auditor to ask."""
+    from veilroute.replanning import replan_alone  # here, because it loads kernels
+
+    return partial(replan_alone, book)
+
+
+def audit_replan_file(
+    playbook: Path, source: Path, domain: Path | None, movement: int, *, strict: bool, json: bool
+) -> int:
+    """`veilroute audit --replan`: check every claim of a replan's file against its playbook."""
+    book = instances.load_playbook(playbook, domain, movement)
+    with live_progress("checking the replan"):
+        found = read_replan(book, source)
+        broken = [] if is_hidden(book, book.hidden_classes) else ["a class of the playbook falls short of its promise"]
+        promise = judge("promise", broken, "every class of the playbook keeps it before anything is closed")
+        data = dump_canonical(replan_file(book, found))
+        marks = [] if data == read_bytes(source) else ["spaces, signs or the order of keys could be a mark"]
+        form = judge("file", marks, "written in the one form that there is")
+        verdicts = (form, promise, *audit_replan(book, found, replanner=_replanner(book)))
+    verdict = joint_verdict(verdicts)
+    if json:
+        claims = [vars(each) | {"verdict": each.verdict} for each in verdicts]
+        emit_json({"holds": verdict != "violated", "verdict": verdict, "claims": claims})
+    else:
+        odd = [each.claim for each in verdicts if each.verdict == verdict]
+        first = {
+            "holds": f"The replan keeps its word: all {len(verdicts)} claims hold.",
+            "unproved": f"The replan keeps its word as far as could be checked; not proved: {', '.join(odd)}.",
+            "violated": f"Do not rely on this replan: {count(len(odd), 'claim')} violated ({', '.join(odd)}).",
+        }
+        width = max(len(each.claim) for each in verdicts)
+        lines = [first[verdict], "", *_what_in_words(book, found), "", "Claims"]
+        lines += [f"  {each.word:8}  {each.claim:{width}}  {each.evidence}" for each in verdicts]
+        lines.append("  (What the playbook claims by itself is not among these: see `veilroute audit PLAYBOOK`.)")
+        emit("".join(f"{line}\n" for line in lines))
+    return DONE if verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
+
+
+def read_replan(book: Playbook, path: Path) -> Replan:
     """A replan of a playbook from its file."""
     data = parse_json(read_bytes(path), path)
     if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
@@ -159,9 +202,12 @@ def _read(book: Playbook, path: Path) -> Replan:
     if data.pop("playbook_sha256", None) != book.sha256:
         raise FileFormatError(path, "a replan of another playbook")
     try:
-        return replan_from_dict(data)
+        found = replan_from_dict(data)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise FileFormatError(path, f"damaged replan ({error}); make it again") from None
+    if book.privacy.m is None and found.has_own_ways:
+        raise FileFormatError(path, "has ways of single members, but members share the whole route; make it again")
+    return found
 
 
 def read_roads(book: Playbook, text: str, field: str = "--closed") -> tuple[list[Pair], list[Pair]]:
@@ -199,19 +245,7 @@ def find_node(book: Playbook, text: str, field: str) -> Label:
 
 
 def _in_words(book: Playbook, found: Replan, verdicts: tuple[ClaimVerdict, ...]) -> str:
-    stands = f"Class {found.number} at {book.name(found.at)}, node {found.position + 1} of its route"
-    lines = [f"{stands}: {closed_text(book, found.closure)}."]
-    if not found.giving_up.route:
-        lines.append("No road leads to the goal any more; there is nothing to choose.")
-        lines.append(f"Whoever watches is left with {_listing(book, found.giving_up.left)}.")
-    elif found.choice is None:
-        lines.append("Too few members can still be covered, or too close together. Nothing is chosen:")
-        lines.append(f"  --go-on: {_way_text(book, found.going_on)}")
-        lines.append(f"  --give-up: {_way_text(book, found.giving_up)}")
-    else:
-        lines.append(f"The rest of its route: {_way_text(book, found.way)}")
-        if found.dropped:
-            lines.append(f"Dropped, for everybody: {members_text(book, found.dropped)}")
+    lines = _what_in_words(book, found)
     broken = [verdict for verdict in verdicts if not verdict.holds]
     lines += [f"VIOLATED {verdict.claim}: {verdict.evidence}" for verdict in broken]
     unchecked = [verdict.claim for verdict in verdicts if not verdict.checked]
@@ -222,12 +256,30 @@ def _in_words(book: Playbook, found: Replan, verdicts: tuple[ClaimVerdict, ...])
     return "".join(f"{line}\n" for line in lines)
 
 
+def _what_in_words(book: Playbook, found: Replan) -> list[str]:
+    stands = f"Class {found.number} at {book.name(found.at)}, node {found.position + 1} of its route"
+    lines = [f"{stands}: {closed_text(book, found.closure)}."]
+    if not found.giving_up.route:
+        lines.append("No road leads to the goal any more; there is nothing to choose.")
+        lines.append(f"Of the class it has passed {_listing(book, found.giving_up.left)}.")
+    elif found.choice is None:
+        lines.append("Too few members can still be covered, or too close together. Nothing is chosen:")
+        for option, way in (("--go-on", found.going_on), ("--give-up", found.giving_up)):
+            lines += [f"  {option}: {_way_text(book, way)}", f"    {sighting_text(book, way, found.number)}"]
+    else:
+        lines.append(f"The rest of its route: {_way_text(book, found.way)}")
+        lines.append(sighting_text(book, found.way, found.number))
+        if found.dropped:
+            lines.append(f"Dropped, for everybody: {members_text(book, found.dropped)}")
+    return lines
+
+
 def _way_text(book: Playbook, way: Way) -> str:
     kept = "the promise is kept" if way.qualifies else "these are exposed: the promise is broken"
     nodes = f"{len(way.route)} nodes that all share" if way.own else f"{len(way.route)} nodes"
     domain = book.problem.domain
     cost = f"{'' if domain.streets else 'cost '}{cost_text(domain, way.cost or 0.0)}"
-    return f"{nodes}, {cost}; an observer is left with {_listing(book, way.left)} ({kept})."
+    return f"{nodes}, {cost}; the whole walk passes {_listing(book, way.left)} ({kept})."
 
 
 def _listing(book: Playbook, members: tuple[Label, ...]) -> str:
@@ -238,19 +290,19 @@ def _write(book: Playbook, found: Replan, out: Path) -> None:
     """The replan in the format of the file's ending; routes on the changed map, from where the vehicle stands."""
     suffix = out.suffix.lower()
     if suffix == ".json":
-        out.write_bytes(dump_canonical(replan_file(book, found)))
+        write_file(out, dump_canonical(replan_file(book, found)))
         return
     from veilroute.replanning import change_domain
 
     changed = change_domain(book.problem.domain, found.closure)
     if suffix == ".txt":
-        out.write_text(detour_text(book, found, changed), encoding="utf-8", newline="\n")
+        write_file(out, detour_text(book, found, changed))
         return
     (part,) = detour_parts(book, found, changed)
     if suffix == ".geojson":
-        out.write_bytes(route_geojson(part.itinerary, cost=found.cost or 0.0, trip=found.trip))
+        write_file(out, route_geojson(part.itinerary, cost=found.cost or 0.0, trip=found.trip))
         return
     from veilroute.formats.gpx import route_gpx  # here, because it loads a library for XML
 
     text = route_gpx(part.itinerary, name=f"Class {found.number}, detour", steps=part.steps(book.names))
-    out.write_text(text, encoding="utf-8", newline="\n")
+    write_file(out, text)

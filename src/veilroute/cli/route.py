@@ -38,6 +38,7 @@ from veilroute.errors import (
 )
 from veilroute.formats import read_domain
 from veilroute.formats.route_text import route_text
+from veilroute.jsontext import write_file
 from veilroute.keys import new_key, read_key
 from veilroute.ledger import Ledger, read_ledger
 from veilroute.playbook import Playbook, Route, read_playbook
@@ -152,7 +153,7 @@ def run_route(
         emit(text, is_utf8=wanted in ("gpx", "geojson", "kml"))
     else:
         with _saying_only("out", OSError, ValueError):
-            out.write_text(text, encoding="utf-8", newline="\n")
+            write_file(out, text)
         emit("Route written.\n")
     return DONE
 

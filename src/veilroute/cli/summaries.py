@@ -12,15 +12,18 @@ from rich.table import Table
 from veilroute.bench.executors import peak_memory_mb
 from veilroute.cli import console
 from veilroute.cli.ledger import shortfall_lines
-from veilroute.diagnosis import MAX_OBSTACLES, Obstacle, coverable_positions, find_obstacles
+from veilroute.diagnosis import MAX_OBSTACLES, Obstacle, coverable_positions, find_obstacles, near_share
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label
+from veilroute.exposure import percent
 from veilroute.playbook import Claims, Playbook, PlaybookClass
+from veilroute.posterior import find_doors, find_exposures
 from veilroute.problem import ROUNDING, Past
 from veilroute.rules import least_risk
 from veilroute.shortfalls import Shortfall
 
 _SAYS_LITTLE = 1.0  # a gap above which the bound is of no use to judge a plan by
+_MANY_NEAR = 0.5  # the share of pairs closer than ell above which the ell may not be what was meant
 _MOST_REASONS = 12
 _MOST_ROWS = 200
 
@@ -41,6 +44,7 @@ def plan_summary(playbook: Playbook, runtime_s: float, shortfalls: Sequence[Shor
     claims, privacy = playbook.claims, playbook.privacy
     figures = asdict(claims)
     worst, success = figures.pop("worst_posterior"), figures.pop("bayes_success")
+    exposed = next(iter(find_exposures(playbook).exposures), None)
     return {
         "status": playbook.status,
         "planner": playbook.planner,
@@ -48,8 +52,15 @@ def plan_summary(playbook: Playbook, runtime_s: float, shortfalls: Sequence[Shor
         **privacy.to_dict(),
         "mechanism": privacy.mechanism,
         **figures,
-        "risk": {"bound": privacy.beta, "worst": worst, "bayes_success": success},
+        "risk": {
+            "bound": privacy.beta,
+            "num_possible": exposed.num_possible if exposed else None,
+            "worst_place": exposed.worst_place if exposed else None,
+            "worst": worst,
+            "bayes_success": success,
+        },
         "gap": claims.gap,
+        "near_share": near_share(playbook),
         "classes": [_class_summary(group, privacy.m) for group in playbook.classes],
         "uncoverable": playbook.uncoverable,
         "obstacles": [obstacle.to_dict() for obstacle in _other_obstacles(playbook, shortfalls)],
@@ -64,7 +75,7 @@ def plan_summary(playbook: Playbook, runtime_s: float, shortfalls: Sequence[Shor
 def _history_summary(past: Past, shortfalls: Sequence[Shortfall]) -> dict[str, Any]:
     """What is printed of a plan under a ledger besides."""
     found = [each.to_dict() for each in shortfalls]
-    return {"ledger": past.ledger, "since": past.since, "shortfalls": found}
+    return {"ledger": past.ledger, "since": past.since, "trips": past.trips, "shortfalls": found}
 
 
 def _other_obstacles(
@@ -101,8 +112,13 @@ def _member_costs(group: PlaybookClass, trip: int) -> list[float]:
 def print_plan(playbook: Playbook, runtime_s: float, out: Path | None, shortfalls: Sequence[Shortfall] = ()) -> None:
     """Print the readable summary; shortfalls are those of a plan under a ledger."""
     screen = console.stdout()
-    for line in headline(playbook):
+    for line in (*headline(playbook), *find_doors(playbook)):
         screen.print(line)
+    if (share := near_share(playbook)) > _MANY_NEAR:
+        ell = f"ell={playbook.privacy.distance_text}"
+        screen.print(
+            f"Warning: {share:.0%} of all pairs of candidates are closer together than {ell}. Is it too large?"
+        )
     hidden = playbook.hidden_classes
     if playbook.claims.num_anonymized:
         screen.print(_class_table(playbook, hidden[:_MOST_ROWS]))
@@ -155,7 +171,7 @@ def _print_shortfall(screen: Console, playbook: Playbook, shortfalls: Sequence[S
         shares += f", {claims.num_anonymizable} could be in some class (delta {claims.delta:.3g})"
     screen.print(shares + ".")
     if shortfalls:
-        screen.print("Because of earlier trips, which whoever watches may link with this one:")
+        screen.print("Because of earlier trips, which an observer may link with this one:")
         for line in shortfall_lines(playbook, shortfalls):
             screen.print(line)
     obstacles = _other_obstacles(playbook, shortfalls, limit=_MOST_REASONS + 1)
@@ -181,7 +197,12 @@ def headline(playbook: Playbook) -> list[str]:
         advice = "Lower k or ell, or add candidates." if privacy.risk is None else "Allow more risk, or lower ell."
         if playbook.past is not None and playbook.past.left:
             goal += " after what earlier trips have shown"
-            advice = "Add candidates who were never listed; --since says which trips nobody can link any more."
+            new = "at least k candidates" if playbook.past.trips == "expected" else "candidates"
+            advice = f"Add {new} who were never listed; --since says which trips nobody can link any more."
+        if privacy.risk is None and privacy.k > (num := playbook.problem.num_places):
+            advice = (
+                f"k={privacy.k} asks for {privacy.k} possible places, and there are {num}: lower k, or add candidates."
+            )
         return [f"Nothing can be hidden: no class of candidates reaches {goal}.", advice]
     if not claims.num_anonymized and playbook.planner == "reuse":
         return [
@@ -202,7 +223,7 @@ def headline(playbook: Playbook) -> list[str]:
     lines = [
         f"{claims.num_anonymized} of {claims.num_coverable} candidates hidden in {num_classes} {word} ({goal}).",
         f"Routes are {mean:.1%} longer {average} than without hiding ({figure} {mean:.6g}{of_mac}).",
-        *_odds(playbook),
+        *find_exposures(playbook).to_lines(),
     ]
     if claims.total_extra is not None and claims.worst_extra is not None:
         total, worst = (cost_text(playbook.domain, cost) for cost in (claims.total_extra, claims.worst_extra))
@@ -218,32 +239,6 @@ def headline(playbook: Playbook) -> list[str]:
     return lines
 
 
-def _odds(playbook: Playbook) -> list[str]:
-    """What whoever watches may believe, in words; nothing where the playbook does not say."""
-    claims, privacy = playbook.claims, playbook.privacy
-    if claims.worst_posterior is None or claims.bayes_success is None:
-        return []
-    lines = []
-    if claims.hidden_mass is not None and claims.hidden_mass < 1 - ROUNDING and playbook.prior is not None:
-        lines.append(f"The secret is one of those hidden with a probability of {percent(claims.hidden_mass)}.")
-    watcher = "Whoever watches" if playbook.prior is None else "Whoever watches and knows the prior"
-    lines.append(f"{watcher} guesses right at most {percent(claims.bayes_success)} of the time.")
-    worst = percent(claims.worst_posterior)
-    is_alone = playbook.domain is None or privacy.ell <= playbook.domain.smallest_cost
-    spot = "one place" if is_alone else "one place and those closer than ell to it"
-    promised = "" if privacy.beta is None else f" ({percent(privacy.beta)} promised)"
-    if privacy.beta is not None or claims.worst_posterior <= (1 / privacy.k) * (1 + ROUNDING):
-        lines.append(f"No route gives {spot} more than {worst}{promised}.")
-    else:
-        lines.append(f"A route gives {spot} {worst}: --risk bounds that, k does not.")
-    return lines
-
-
-def percent(share: float) -> str:
-    """A share as people say it: ``41.2%``, ``50%``."""
-    return f"{100 * share:.3g}%"
-
-
 def _proof_text(playbook: Playbook) -> str:
     """How good the plan is proved to be."""
     claims = playbook.claims
@@ -251,7 +246,7 @@ def _proof_text(playbook: Playbook) -> str:
         return "proved optimal"
     gap = "" if claims.gap is None else console.gap_text(claims.gap)
     if not gap:
-        return "not proved optimal"
+        return "search completed, not proved optimal" if playbook.search_completed else "not proved optimal"
     best = "the optimum" if claims.num_anonymized == claims.num_coverable else "the best that hides as many"
     return f"at most {gap} above {best}: bound {_bound(claims):.6g}"
 

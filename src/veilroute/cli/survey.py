@@ -9,7 +9,7 @@ from veilroute.cli import console
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, TimeLimitOption, read_time_limit
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_open_instance, takes_instance_options
 from veilroute.errors import InvalidInputError, UnknownMethodError
-from veilroute.jsontext import dump_canonical
+from veilroute.jsontext import dump_canonical, write_file
 from veilroute.pairs import MAX_POINTS, survey_pairs
 
 _OUTPUTS = (".png", ".svg", ".pdf", ".json")
@@ -65,7 +65,7 @@ def run_survey(
         )
     if out is not None:
         if out.suffix.lower() == ".json":
-            out.write_bytes(dump_canonical(survey.to_dict()))
+            write_file(out, dump_canonical(survey.to_dict()))
         else:
             from veilroute.plotting import draw_survey
 

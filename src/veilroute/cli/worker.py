@@ -14,18 +14,20 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NoReturn
 
 import orjson
 
-from veilroute.cli.console import INTERRUPTED, listening, remark
+from veilroute.cli.console import INTERRUPTED, forbid_core_dumps, listening, remark
 from veilroute.errors import FileFormatError, VeilrouteError
 from veilroute.jsontext import parse_json, read_bytes
 from veilroute.progress import Progress
 from veilroute.studio.commands import LAST_BOOK
+from veilroute.studio.store import results_folder
 
 _REPORT_EVERY_S = 0.1
 _MOST_WRITTEN = 4 * 2**30  # bytes of one file
@@ -42,6 +44,7 @@ def main() -> NoReturn:
     os.dup2(nowhere, 2)
     _die_with_parent()
     _be_modest(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+    forbid_core_dumps()
     interrupts = Interrupts()
     signal.signal(signal.SIGINT, interrupts.handle)
     jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -82,7 +85,6 @@ def _be_modest(memory: int) -> None:
 
             resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
             resource.setrlimit(resource.RLIMIT_FSIZE, (_MOST_WRITTEN, _MOST_WRITTEN))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _warm_up() -> None:
@@ -132,6 +134,8 @@ class Attempt:
         self._send = send
         self.exit_code: int | None = None
         self.is_proved = self.is_hidden = self.is_cancelled = False
+        self.is_interim = False
+        self.made: list[tuple[str, str]] = []
         self.book = ""
 
     def send(self, event: str, **values: Any) -> None:
@@ -168,33 +172,47 @@ class Attempt:
             with Path("stderr.txt").open("a", encoding="utf-8") as err, redirect_stderr(err):
                 remark(str(error))
             return "failed"
-        group = ""
-        for number, step in enumerate(self.job["steps"]):
-            if self.is_cancelled and (step["group"] not in ("", group) or step["is_main"]):
-                continue
+        steps = [{**step, "number": number} for number, step in enumerate(self.job["steps"])]
+        for _, part in groupby(steps, key=lambda step: step["group"] or step["number"]):
+            state = self._run_part(list(part))
+            if state is not None:
+                return state
+        return "cancelled" if self.is_cancelled else "done"
+
+    def _run_part(self, steps: Sequence[Mapping[str, Any]]) -> str | None:
+        """Run the steps of a group, or one that is in none; how the job ended, where it goes no further."""
+        first = steps[0]
+        if (
+            (first["is_main"] and self.is_cancelled)
+            or (first["when"] == "unless-proved" and self.is_proved)
+            or (first["when"] == "if-hidden" and not self.is_hidden)
+        ):
+            return None
+        self.is_interim, self.made = first["is_interim"], []
+        for step in steps:
             if self.interrupts.is_wanted and not self.is_cancelled:
-                return "cancelled"
-            if (step["when"] == "unless-proved" and self.is_proved) or (
-                step["when"] == "if-hidden" and not self.is_hidden
-            ):
-                continue
-            group = step["group"] or group
+                if step is first:
+                    return "cancelled"
+                self.is_cancelled = True
             for file, index in self._files_for(step):
-                out = f"step-{number}{index and '-' + index}.out"
-                code = self._run_step(step, out, file, index)
+                code = self._run_step(step, file, index)
                 if code == INTERRUPTED and step["group"] and not step["is_main"] and not self.is_cancelled:
                     # The plan is there, and who cancels keeps it: a picture of it takes little longer.
                     self.is_cancelled = True
-                    code = self._run_step(step, out, file, index)
+                    code = self._run_step(step, file, index)
                 if step["is_main"]:
                     self.exit_code = code
                 if code == INTERRUPTED:
                     self.is_cancelled = True
-                    if not any(Path(path).is_file() for path, _ in step["results"]):
-                        group = "nothing"  # it was too early: there is nothing for the rest of its group
+                    if step["group"] and not any(Path(path).is_file() for path, _ in step["results"]):
+                        return None  # it was too early: what was there before stays as it is
                 if code not in step["ok"]:
                     return "cancelled" if code == INTERRUPTED else "failed"
-        return "cancelled" if self.is_cancelled else "done"
+                if not step["group"]:
+                    self._publish(in_place_of_all=False)
+        if first["group"]:
+            self._publish(in_place_of_all=True)
+        return None
 
     def _files_for(self, step: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """The files that a step is run for, with their numbers; a step that is for none is run once."""
@@ -206,8 +224,10 @@ class Attempt:
         for index, path in sorted(found):
             yield str(path), str(index)
 
-    def _run_step(self, step: Mapping[str, Any], out: str, file: str, index: str) -> int:
+    def _run_step(self, step: Mapping[str, Any], file: str, index: str) -> int:
         from veilroute.cli.main import run
+
+        out = f"step-{step['number']}{index and '-' + index}.out"
 
         def fill(text: str) -> str:
             # Whole words of ours only: what a client sent always stands behind an option's name.
@@ -226,27 +246,32 @@ class Attempt:
         ):
             code = run(argv)
         if code in step["ok"]:
-            self._publish(step, out, fill)
+            self.made += [(fill(path), fill(name)) for path, name in step["results"]]
+            if step["folder"] and Path(step["folder"]).is_dir():
+                self.made += [(str(path), path.name) for path in sorted(Path(step["folder"]).iterdir())]
+            if step["out"] and Path(out).stat().st_size:
+                self.made.append((out, step["out"]))
         return code
 
-    def _publish(self, step: Mapping[str, Any], out: str, fill: Callable[[str], str]) -> None:
-        """Make what a command printed and wrote the results of the job."""
-        made = [(fill(path), fill(name)) for path, name in step["results"]]
-        if step["out"] and Path(out).stat().st_size:
-            made.append((out, step["out"]))
-            if step["out"] == "plan.json":
-                self._learn(Path(out))
-        if step["folder"] and Path(step["folder"]).is_dir():
-            made += [(str(path), path.name) for path in sorted(Path(step["folder"]).iterdir()) if path.is_file()]
-        for path, name in made:
-            if not Path(path).is_file():
-                continue
-            if name == "playbook.json":
-                self.book = path
-                # A picture of the plan before must never stand beside this one.
-                (Path("results") / "scene.json").unlink(missing_ok=True)
-            _place(Path(path), Path("results") / name)
-            is_final = not step["is_interim"] or (self.is_proved and not self.job["has_more"])
+    def _publish(self, *, in_place_of_all: bool) -> None:
+        """Make what was printed and written results of the job: beside those that are there, or in place of them all.
+
+        In the second case they appear at once: nobody sees the routes of one plan beside the figures of another.
+        """
+        made, self.made = {name: path for path, name in self.made if Path(path).is_file()}, []
+        here = results_folder(Path())
+        is_first = not here.name.isdecimal()
+        folder = Path("waiting") if in_place_of_all or is_first else here
+        folder.mkdir(exist_ok=True)
+        for name, path in made.items():
+            _place(Path(path), folder / name)
+        if folder != here:
+            folder.rename(Path("results") / str(1 if is_first else int(here.name) + 1))
+        if "plan.json" in made:
+            self._learn(Path(made["plan.json"]))
+        self.book = made.get("playbook.json", self.book)
+        is_final = not self.is_interim or (self.is_proved and not self.job["has_more"])
+        for name in made:
             self.send("result", name=name, is_final=is_final)
 
     def _learn(self, path: Path) -> None:

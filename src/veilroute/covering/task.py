@@ -289,13 +289,14 @@ def leads_both_ways(domain: Domain) -> bool:
 
 
 def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy, kept: dict[Any, Any] | None = None) -> Flags:
-    """For every two nodes whether they are at least ell apart, in both directions; false for a node and itself.
+    """For every two candidates, given by their nodes, whether they are at least ell apart, in both directions.
 
-    One sweep per node, cut off at ell; none when even neighbours are that far apart. Where work is ``kept`` for plans
-    with another ell, sweeps are not cut off and are made once.
+    False for a candidate and itself, and for two candidates at one node, whatever ell is. One sweep per node, cut off
+    at ell; none when even neighbours are that far apart. Where work is ``kept`` for plans with another ell, sweeps are
+    not cut off and are made once.
     """
     at = np.array(nodes, dtype=np.int64)
-    is_far = (at[:, None] != at) if privacy.ell > 0 else ~np.eye(at.size, dtype=np.bool_)
+    is_far: Flags = np.asarray(at[:, None] != at)
     if privacy.measure == "straight":
         least = at_least(privacy.ell, exact=False)
         for i, node in enumerate(nodes):
@@ -329,13 +330,11 @@ def k_and_ell(problem: Problem, task: CoveringTask, privacy: Privacy) -> KAndEll
     return rule
 
 
-def who_can_hide(
-    problem: Problem, task: CoveringTask, privacy: Privacy, *, is_strict: bool = False
-) -> tuple[CoveringTask, Rule]:
+def who_can_hide(problem: Problem, task: CoveringTask, privacy: Privacy) -> tuple[CoveringTask, Rule]:
     """The task of those whom some planner could hide, and the rule that a privacy makes for them.
 
     Where a risk is bounded, these are the members who are not too probable by themselves, and each counts as much as it
-    is probable. Under a strict rule an observer may take classes for one another (:class:`RiskBound`).
+    is probable.
     """
     if privacy.risk is None and problem.past is None:
         return task, k_and_ell(problem, task, privacy)
@@ -344,7 +343,7 @@ def who_can_hide(
     part = task if kept.size == prior.size else task.part(kept.tolist())
     if privacy.risk is not None:
         part = replace(part, rates=part.rates * prior[kept])
-    rule = _rule_of(problem, part, privacy, prior[kept], is_strict=is_strict)
+    rule = _rule_of(problem, part, privacy, prior[kept])
     if problem.past is None:
         return part, rule
     lines = np.flatnonzero(np.isin(owners, kept))
@@ -352,7 +351,7 @@ def who_can_hide(
 
 
 def _rule_of(
-    problem: Problem, task: CoveringTask, privacy: Privacy, prior: Floats | None = None, *, is_strict: bool = False
+    problem: Problem, task: CoveringTask, privacy: Privacy, prior: Floats | None = None
 ) -> KAndEll | RiskBound:
     """The rule of a privacy by itself, given how probable the members are where that counts."""
     is_far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy, task.kept)
@@ -364,7 +363,7 @@ def _rule_of(
             is_far[one, other] = is_far[other, one] = False
     if privacy.risk is None or prior is None:
         return KAndEll.of(is_far, privacy.k, privacy.spread)
-    rule = RiskBound.of(is_far, prior, privacy.risk, privacy.spread, is_strict=is_strict)
+    rule = RiskBound.of(is_far, prior, privacy.risk, privacy.spread)
     if prior.size and rule.is_plain and (rule.masses == rule.masses[0]).all():
         # Where all are equally probable, probabilities are numbers.
         return KAndEll.of(is_far, privacy.k, "all-pairs", float(rule.masses[0]))

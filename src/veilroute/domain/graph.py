@@ -124,16 +124,19 @@ class Domain:
         return cls(indptr, indices, values, names, places)
 
     @classmethod
-    def from_networkx(cls, graph: Any, *, weight: str = "weight", default_cost: float = 1) -> Domain:
+    def from_networkx(cls, graph: Any, *, weight: str = "weight", default_cost: float | None = None) -> Domain:
         """Build a domain from a networkx graph; undirected edges count in both directions.
 
-        Node names become labels, the edge attribute ``weight`` the cost (``default_cost`` where absent), and node
-        attributes ``x`` and ``y`` (or ``pos``) the coordinates when every node has them. For a graph made by OSMnx
-        there is :func:`~veilroute.formats.graphml.domain_from_osmnx`, which keeps its streets.
+        Node names become labels, the edge attribute ``weight`` the cost, and node attributes ``x`` and ``y`` (or
+        ``pos``) the coordinates when every node has them. An edge without that attribute is an error, unless there is a
+        ``default_cost`` for such edges. For a graph made by OSMnx there is
+        :func:`~veilroute.formats.graphml.domain_from_osmnx`, which keeps its streets.
         """
         names = list(graph.nodes)
         index = {name: i for i, name in enumerate(names)}
         edges = [(index[a], index[b], cost) for a, b, cost in graph.edges(data=weight, default=default_cost)]
+        if default_cost is None and any(cost is None for _, _, cost in edges):
+            raise InvalidInputError("weight", _what_edges_have(graph), weight)
         if not graph.is_directed():
             edges += [(head, tail, cost) for tail, head, cost in edges]
         positions = [_networkx_position(data) for _, data in graph.nodes(data=True)]
@@ -449,6 +452,15 @@ def _checked_coordinates(coordinates: npt.ArrayLike | None, num_nodes: int) -> F
     if values.shape != (num_nodes, 2) or not bool(np.isfinite(values).all()):
         raise InvalidInputError("coordinates", f"{num_nodes} finite [x, y] pairs", f"shape {values.shape}")
     return values
+
+
+def _what_edges_have(graph: Any) -> str:
+    """What may be named as the cost of a networkx graph's edges, where what was named is not on all of them."""
+    found = [data for _, _, data in graph.edges(data=True)]
+    names = sorted({str(name) for data in found for name in data})
+    counts = {name: sum(name in data for data in found) for name in names}
+    have = ", ".join(f"{name} is on {count}" for name, count in counts.items()) or "they have none"
+    return f"an attribute that all {len(found)} edges have ({have}), or default_cost=1 for edges without it"
 
 
 def _networkx_position(data: dict[str, Any]) -> tuple[float, float] | None:

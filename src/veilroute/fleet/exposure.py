@@ -31,11 +31,16 @@ class ExposedClass:
     number: int
     real: float  #: how probable it is that it holds an order
     posterior: Mapping[Label, float]  #: how probable it is that each member has ordered
+    #: Of each node where members are: who is there, and how probable it is that somebody there has ordered.
+    doors: tuple[tuple[tuple[Label, ...], float], ...]
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """What a day shows to who watches all of it and knows the playbook, the terms and the rates."""
+    """What a day shows to an observer who watches all of it and knows the playbook, the terms and the rates.
+
+    Customers at one node are one door: its figures are about an order of any of them.
+    """
 
     classes: tuple[ExposedClass, ...]  #: those driven; nobody in another one has ordered, and that is seen
     num_classes: int  #: of the playbook
@@ -48,28 +53,29 @@ class Exposure:
 
     @property
     def worst(self) -> float:
-        """The largest posterior of a customer: how often the best single guess is right."""
-        return max((value for each in self.classes for value in each.posterior.values()), default=0.0)
+        """The largest posterior of a door: how often the best single guess is right."""
+        return max((value for each in self.classes for _, value in each.doors), default=0.0)
 
     @property
     def bayes_success(self) -> float:
-        """How often the observer is right who names one customer of each driven class."""
-        best = [max(each.posterior.values()) for each in self.classes]
+        """How often an observer is right who names one door of each driven class."""
+        best = [max(value for _, value in each.doors) for each in self.classes]
         return math.fsum(best) / len(best) if best else 0.0
 
     @property
     def smallest_left(self) -> int | None:
-        """The fewest customers of a driven class who may have ordered; ``None`` where nobody may have."""
-        return min((num for each in self.classes if (num := sum(map(bool, each.posterior.values())))), default=None)
+        """The fewest doors of a driven class at which somebody may have ordered; ``None`` where nobody may have."""
+        return min((num for each in self.classes if (num := sum(value > 0 for _, value in each.doors))), default=None)
 
     @property
     def identified(self) -> tuple[Label, ...]:
-        """Those of whom it is certain that they have ordered, and was not before the day."""
+        """Those of whom it is certain that they, or others at their door, have ordered, and was not before the day."""
         return tuple(
             label
             for each in self.classes
-            for label, value in each.posterior.items()
-            if value >= _SURE > self.rates[label]
+            for labels, value in each.doors
+            if value >= _SURE > 1 - math.prod(1 - self.rates[label] for label in labels)
+            for label in labels
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,7 +114,8 @@ class Exposure:
                 f"{self.bound:.1%}), and is right {self.bayes_success:.1%} of the time when naming one of each class."
             )
         if self.smallest_left is not None:
-            few = f"{self.smallest_left} customer{'' if self.smallest_left == 1 else 's'}"
+            is_shared = any(len(labels) > 1 for each in self.classes for labels, _ in each.doors)
+            few = f"{self.smallest_left} {'door' if is_shared else 'customer'}{'' if self.smallest_left == 1 else 's'}"
             lines.append(f"Behind an order may be {few} or more; identified: {len(self.identified)}.")
         if self.exceeds is not None:
             lines.append(
@@ -171,17 +178,23 @@ def expose(playbook: Playbook, driven: Iterable[int], terms: Terms) -> Exposure:
     else:
         chances = _chances_real([silent[number - 1] for number in drawn], len(free))
         real = dict(zip(drawn, chances, strict=True))
+    doors = [_doors(playbook, members) for members in groups]
     classes = []
     for number in shown:
-        members = groups[number - 1]
+        members = [(label,) for label in groups[number - 1]]
         if number in always:
-            touched, given = -math.expm1(silent[number - 1]), {label: rates[label] for label in members}
+            touched = -math.expm1(silent[number - 1])
+            given, at_doors = ([_any_of(each, rates) for each in some] for some in (members, doors[number - 1]))
         else:
             touched = real[number]
-            given = {label: touched * part for label, part in _in_touched(members, rates).items()}
-        classes.append(ExposedClass(number, touched, given))
-    worst = [max(_in_touched(groups[number - 1], rates).values()) for number in free]
-    worst += [rates[label] for number in always for label in groups[number - 1]]
+            given, at_doors = (
+                [touched * part for part in _in_touched(some, rates)] for some in (members, doors[number - 1])
+            )
+        posterior = dict(zip(groups[number - 1], given, strict=True))
+        by_door = tuple(zip(doors[number - 1], at_doors, strict=True))
+        classes.append(ExposedClass(number, touched, posterior, by_door))
+    worst = [max(_in_touched(doors[number - 1], rates)) for number in free]
+    worst += [_any_of(labels, rates) for number in always for labels in doors[number - 1]]
     exceeds = None
     if terms.pad_to is not None:
         exceeds = _exceeds([silent[number - 1] for number in free], len(drawn))
@@ -197,15 +210,29 @@ def expose(playbook: Playbook, driven: Iterable[int], terms: Terms) -> Exposure:
     )
 
 
-def _in_touched(members: Sequence[Label], rates: Mapping[Label, float]) -> dict[Label, float]:
-    """How probable it is that each member has ordered, where it is known that somebody in the class has.
+def _doors(playbook: Playbook, members: Iterable[Label]) -> list[tuple[Label, ...]]:
+    """The members at each node; each by itself where the map is not there to tell."""
+    at: dict[object, list[Label]] = {}
+    for label in members:
+        at.setdefault(label if playbook.domain is None else playbook.domain.node(label), []).append(label)
+    return [tuple(labels) for labels in at.values()]
 
-    Where nobody was expected to, all of them are as likely, as they are where all rates are equal and go to 0.
+
+def _in_touched(groups: Sequence[tuple[Label, ...]], rates: Mapping[Label, float]) -> list[float]:
+    """How probable it is that somebody in each part of a class has ordered, when somebody in the class has.
+
+    Where nobody was expected to, all members are as likely, as they are where all rates are equal and go to 0.
     """
+    members = [label for group in groups for label in group]
     touched = -math.expm1(_log_silent([rates[label] for label in members]))
     if not touched:
-        return dict.fromkeys(members, 1 / len(members))
-    return {label: min(1.0, rates[label] / touched) for label in members}
+        return [len(group) / len(members) for group in groups]
+    return [min(1.0, _any_of(group, rates) / touched) for group in groups]
+
+
+def _any_of(labels: Sequence[Label], rates: Mapping[Label, float]) -> float:
+    """How probable it is that at least one of some customers orders."""
+    return rates[labels[0]] if len(labels) == 1 else -math.expm1(_log_silent([rates[label] for label in labels]))
 
 
 def _log_silent(rates: Iterable[float]) -> float:

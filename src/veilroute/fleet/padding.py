@@ -1,7 +1,8 @@
 """Classes that are driven for show: how many hold an order stays hidden, and so does in part which.
 
-Dummies are the first classes of a private order that are not touched. With a key the order depends on the key, the
-playbook and an occasion, and on nothing else: days that touch the same classes on one occasion show the same classes.
+Dummies are the first classes of a private order that are not touched. With a key each class has its place by a number
+that depends on the key, the ends of the trips, the members of the class and an occasion, and on nothing else: days that
+touch the same classes on one occasion show the same classes, whatever else is new in the playbook's file.
 Which occasion to use depends on what an observer may link (docs/theory, :ref:`theory-fleets`).
 """
 
@@ -9,14 +10,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
-from dataclasses import replace
 
 from veilroute.days import Terms
 from veilroute.errors import InvalidInputError
-from veilroute.keys import Below, Key, occasion_bytes
+from veilroute.keys import Key, occasion_bytes
 from veilroute.playbook import Playbook
 
-_PADDING = b"veilroute-padding/1"
+_PADDING = b"veilroute-padding/2"
+_RANKS = 2**255
 
 
 def pad(
@@ -71,13 +72,9 @@ def pad(
 
 def _private_order(playbook: Playbook, key: Key | None, occasion: str) -> list[int]:
     """All classes in an order that is uniform to whoever does not have the key."""
-    # Contingencies have no part in it: a playbook that gets some later must not draw anew.
-    plain = replace(playbook, contingencies=()) if playbook.contingencies else playbook
-    below: Below = secrets.randbelow
-    if key is not None:
-        below = key.numbers(_PADDING, bytes.fromhex(plain.sha256), occasion_bytes(occasion))
-    order = list(range(1, len(playbook.hidden_classes) + 1))
-    for at in range(len(order) - 1, 0, -1):
-        other = below(at + 1)
-        order[at], order[other] = order[other], order[at]
-    return order
+    ranks = {}
+    for number, group in enumerate(playbook.hidden_classes, start=1):
+        about = playbook.draw_subject([group])
+        below = secrets.randbelow if key is None else key.numbers(_PADDING, about, occasion_bytes(occasion))
+        ranks[number] = below(_RANKS)
+    return sorted(ranks, key=ranks.__getitem__)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -71,6 +72,29 @@ def replan_day(
             raise InvalidInputError("closed_nodes", expected, label_text(stand.at))
     rest = _Rest(playbook, day, stands, closure, change_domain(domain, closure), keep, watch)
     return rest.plan(choice, late=late)
+
+
+def repeat_replan(playbook: Playbook, earlier: Day, rest: Day) -> Day:
+    """Plan the rest of a day again, from what it says of itself: where vehicles are, what is closed, what was chosen.
+
+    For the audit: everything else in a day follows from these, so an honest one comes out the same.
+    """
+    after = rest.after
+    if after is None:
+        raise InvalidInputError("day", "the rest of a day, which goes on from another")
+    # That a vehicle is stuck is found out again.
+    stands = tuple(replace(each, state=FIT) if each.state == STUCK else each for each in after.stands)
+    changed, made = change_domain(playbook.problem.domain, after.closure), None
+    for choice in dict.fromkeys([None, *(each.choice for each in after.short)]):
+        with suppress(FallsShortError):
+            made = _Rest(playbook, earlier, stands, after.closure, changed, after.keep, Watch()).plan(
+                choice, late=after.late
+            )
+            if made == rest:
+                break
+    if made is None:
+        raise InvalidInputError("day", "a choice for each class that falls short")
+    return made
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Any
 
 from veilroute.domain.geography import streets_of
 from veilroute.domain.graph import Label
-from veilroute.jsontext import dump_canonical
+from veilroute.jsontext import dump_canonical, write_file
 from veilroute.playbook import Playbook
 from veilroute.streets.day_sheets import VanSheet, Visit
 from veilroute.streets.directions import Itinerary
@@ -33,7 +33,7 @@ def class_colour(index: int) -> str:
 
 
 def route_geojson(itinerary: Itinerary, *, cost: float, trip: int = 0) -> bytes:
-    """One route as a feature collection with one line; ``cost`` is that of the :class:`~veilroute.playbook.Route`."""
+    """One route as a feature collection with one line; ``cost`` is what it adds up to on the map."""
     feature = _line(itinerary, {"cost": cost, "trip": trip})
     return dump_canonical(_collection([feature], itinerary.attribution))
 
@@ -51,7 +51,7 @@ def playbook_geojson(playbook: Playbook, *, trip: int | None = None) -> bytes:
 
 def write_geojson(playbook: Playbook, path: str | Path, *, trip: int | None = None) -> None:
     """Write a whole playbook as :func:`playbook_geojson` makes it."""
-    Path(path).write_bytes(playbook_geojson(playbook, trip=trip))
+    write_file(path, playbook_geojson(playbook, trip=trip))
 
 
 def day_geojson(sheets: Sequence[VanSheet]) -> bytes:
@@ -106,9 +106,7 @@ def _class_lines(playbook: Playbook, route: ClassRoute) -> Iterator[dict[str, An
     for part in route.parts:
         about: dict[str, Any] = {"class": route.number, "trip": route.trip, "role": part.role, "name": part.title}
         about["members"] = [playbook.name(member) for member in part.members]
-        about["cost"] = part.itinerary.cost
-        if part.role == "route" and part.members:
-            about["cost"] = route.group.route_of(part.members[0], route.trip).cost
+        about["cost"] = playbook.cost_of(part.itinerary.nodes)
         width = {"stroke-width": 3} if part.role == "parting" else {}
         yield _line(part.itinerary, style | width | about)
 

@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from veilroute.arrays import Floats
 from veilroute.domain.geography import streets_of
+from veilroute.jsontext import write_file
 from veilroute.playbook import Playbook
 from veilroute.streets.day_sheets import VanSheet
 from veilroute.streets.directions import Itinerary, Step, stay_text, total_text
@@ -98,8 +99,7 @@ def write_gpx(
     playbook: Playbook, path: str | Path, *, trip: int | None = None, schedule: Schedule | None = None
 ) -> None:
     """Write a whole playbook as :func:`playbook_gpx` makes it."""
-    text = playbook_gpx(playbook, trip=trip, schedule=schedule)
-    Path(path).write_text(text, encoding="utf-8", newline="\n")
+    write_file(path, playbook_gpx(playbook, trip=trip, schedule=schedule))
 
 
 def gpx_text(

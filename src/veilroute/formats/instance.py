@@ -17,7 +17,7 @@ from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
 from veilroute.formats.movingai import read_movingai, write_movingai
 from veilroute.formats.network_file import is_network_data, network_from_data, read_network
-from veilroute.jsontext import dump_canonical, parse_json, read_bytes, read_text
+from veilroute.jsontext import dump_canonical, parse_json, read_bytes, read_text, write_file
 from veilroute.problem import Privacy, Problem, Trip, places_from_list
 
 FORMAT = "veilroute-instance/1"
@@ -50,7 +50,7 @@ def write_authors(problem: Problem, path: str | Path) -> None:
     lines += [f"{a} {b} {c}" for a, b, c in zip(tails.tolist(), heads.tolist(), costs.tolist(), strict=True)]
     lines += [f"{problem.start_nodes[0]} {problem.goal_nodes[0]}", str(len(problem.candidates))]
     lines += [str(node) for node in problem.candidate_nodes]
-    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
+    write_file(path, "\n".join(lines) + "\n")
 
 
 class _Tokens:
@@ -132,7 +132,7 @@ def write_instance(instance: Instance, path: str | Path) -> list[str]:
     problem = instance.problem
     match Path(path).suffix.lower():
         case ".json":
-            Path(path).write_bytes(dump_canonical(_to_dict(instance)))
+            write_file(path, dump_canonical(_to_dict(instance)))
             return []
         case ".in":
             write_authors(problem, path)

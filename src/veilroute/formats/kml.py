@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape
 from veilroute.domain.geography import places_on_earth, streets_of
 from veilroute.domain.graph import Label
 from veilroute.formats.geojson import UNPROTECTED, class_colour
+from veilroute.jsontext import write_file
 from veilroute.playbook import Playbook
 from veilroute.streets.directions import Itinerary, stay_text, total_text
 from veilroute.streets.sheets import chosen_trips, class_routes, members_text
@@ -64,8 +65,7 @@ def write_kml(
     playbook: Playbook, path: str | Path, *, trip: int | None = None, schedule: Schedule | None = None
 ) -> None:
     """Write a whole playbook as :func:`playbook_kml` makes it."""
-    text = playbook_kml(playbook, trip=trip, schedule=schedule)
-    Path(path).write_text(text, encoding="utf-8", newline="\n")
+    write_file(path, playbook_kml(playbook, trip=trip, schedule=schedule))
 
 
 def _document(name: str, styles: list[str], marks: Iterable[str], attribution: str, note: str) -> str:

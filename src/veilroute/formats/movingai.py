@@ -7,7 +7,7 @@ from pathlib import Path
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import BLOCKED_CHARACTERS, FREE_CHARACTERS, grid_domain
 from veilroute.errors import FileFormatError, InvalidInputError, blame_file
-from veilroute.jsontext import read_text
+from veilroute.jsontext import read_text, write_file
 
 
 def read_movingai(path: str | Path, *, movement: int = 4) -> Domain:
@@ -59,7 +59,7 @@ def write_movingai(domain: Domain, path: str | Path) -> None:
     if domain.grid is None:
         raise InvalidInputError("domain", "a grid; graphs cannot be written as .map")
     header = ["type octile", f"height {domain.grid.height}", f"width {domain.grid.width}", "map"]
-    Path(path).write_text("\n".join([*header, *domain.grid.rows()]) + "\n", encoding="ascii", newline="\n")
+    write_file(path, "\n".join([*header, *domain.grid.rows()]) + "\n")
 
 
 @dataclass(frozen=True)

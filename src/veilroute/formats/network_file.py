@@ -26,7 +26,7 @@ from veilroute.formats.dimacs import read_dimacs
 from veilroute.formats.graphml import read_graphml
 from veilroute.formats.osm import is_osm_name
 from veilroute.formats.tables import read_edge_list
-from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.jsontext import dump_canonical, parse_json, read_bytes, write_file
 from veilroute.streets.addresses import AddressBook
 from veilroute.streets.network import StreetNetwork
 
@@ -102,7 +102,7 @@ def write_network(network: StreetNetwork | Domain, path: str | Path, *, addresse
                 data["report"] = network.report.to_dict()
             if addresses is not None and addresses.entries:
                 data["addresses"] = addresses.to_dict()
-            Path(path).write_bytes(dump_canonical(data))
+            write_file(path, dump_canonical(data))
         case ".npz":
             write_network_cache(domain, path, addresses=addresses)
         case suffix:
@@ -183,7 +183,7 @@ def write_network_cache(domain: Domain, path: str | Path, *, addresses: AddressB
             _add(archive, f"{name}.npy", data.getvalue())
         if addresses is not None and addresses.entries:
             _add(archive, _ADDRESSES, dump_canonical(addresses.to_dict()))
-    Path(path).write_bytes(packed.getvalue())
+    write_file(path, packed.getvalue())
 
 
 def read_network_cache(path: str | Path) -> Domain:

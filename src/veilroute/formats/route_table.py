@@ -15,7 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from veilroute.domain.graph import Domain, Label
-from veilroute.errors import MissingExtraError
+from veilroute.errors import InvalidInputError, MissingExtraError
+from veilroute.jsontext import write_file
 from veilroute.metrics import extra_costs
 from veilroute.playbook import Playbook
 from veilroute.streets.directions import edge_number
@@ -94,7 +95,9 @@ def make_table(playbook: Playbook, *, trip: int | None = None) -> RouteTable:
             for member in group.members:
                 ways.setdefault(group.route_of(member, which).nodes, []).append(member)
             for nodes, members in ways.items():
-                cost, metres = group.route_of(members[0], which).cost, _metres(domain, nodes)
+                cost, metres = playbook.cost_of(nodes), _metres(domain, nodes)
+                if cost is None:
+                    raise InvalidInputError("route", f"a walk along edges of the map for class {number}")
                 made = stops.on_route(nodes, which)
                 row = RouteRow(which, number, tuple(members), made, len(nodes), metres, cost, chance)
                 routes.append(row)
@@ -200,7 +203,7 @@ def write_csv(playbook: Playbook, path: str | Path, *, trip: int | None = None) 
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([heading for heading, _ in columns])
     writer.writerows([[_plain(show(row)) for _, show in columns] for row in table.customers])
-    Path(path).write_text(text.getvalue(), encoding="utf-8", newline="")
+    write_file(path, text.getvalue())
 
 
 def _plain(cell: Cell) -> Cell:
@@ -238,7 +241,7 @@ def write_xlsx(playbook: Playbook, path: str | Path, *, trip: int | None = None)
             sheet.column_dimensions[get_column_letter(j)].width = min(max(longest + 2, _NARROWEST), _WIDEST)
     made = io.BytesIO()
     book.save(made)
-    Path(path).write_bytes(_without_dates(made.getvalue()))
+    write_file(path, _without_dates(made.getvalue()))
 
 
 def _cells(columns: Sequence[tuple[str, Callable[..., Cell]]], rows: Sequence[object]) -> list[list[Cell]]:

@@ -1,8 +1,10 @@
 """One route as a text: its nodes, JSON, directions, or a file for a navigation device.
 
 ``veilroute route`` prints these, and the driver's seat of a page has them with it (:mod:`veilroute.plotting.seats`).
-One function makes them for both, so that they are the same to the byte. A text is made from the route, the map and the
-names of its ends and of everybody's stops: it does not know who asked for it.
+One function makes them for both, so that they are the same to the byte. A text is made from the nodes of the route, the
+map and the names of its ends and of everybody's stops: it does not know who asked for it. What the route costs is added
+up from the map; what a file says of that is not repeated, because two members' copies of one route could say it in two
+ways.
 """
 
 from collections.abc import Sequence
@@ -53,9 +55,24 @@ def route_texts(
     if "text" in formats:
         texts["text"] = "".join(f"{label_text(node)}\n" for node in route)
     if "json" in formats:
-        texts["json"] = dump_canonical({"route": route.nodes, "cost": route.cost, "trip": route.trip}).decode()
+        about = {"route": route.nodes, "cost": playbook.cost_of(route.nodes), "trip": route.trip}
+        texts["json"] = dump_canonical(about).decode()
     wanted = [format for format in formats if format in ON_EARTH]
     return texts | (_earth_texts(playbook, route, wanted, schedule or Schedule(), stops) if wanted else {})
+
+
+def differing_formats(playbook: Playbook, groups: Sequence[Sequence[Route]]) -> list[str | None]:
+    """For each group of routes a format in which they are not written byte for byte alike; ``None`` if there is none.
+
+    The auditor asks this of what the members of a class are given: the file must not tell for whom it was made.
+    """
+    is_on_earth = playbook.problem.domain.on_earth is not None
+    formats, stops = (*ANYWHERE, *ON_EARTH) if is_on_earth else ANYWHERE, Stops(playbook) if is_on_earth else None
+    found = []
+    for routes in groups:
+        first, *others = (route_texts(playbook, route, formats, stops=stops) for route in routes)
+        found.append(next((each for each in formats for texts in others if texts[each] != first[each]), None))
+    return found
 
 
 def _earth_texts(
@@ -65,7 +82,9 @@ def _earth_texts(
     itinerary = route_itinerary(playbook, route, stops)
     texts = {}
     if "geojson" in formats:
-        texts["geojson"] = route_geojson(itinerary, cost=route.cost, trip=route.trip).decode()
+        cost = playbook.cost_of(route.nodes)
+        assert cost is not None  # the route lies on the streets, or there would be no itinerary
+        texts["geojson"] = route_geojson(itinerary, cost=cost, trip=route.trip).decode()
     if set(formats) <= {"geojson"}:
         return texts
     steps = directions(itinerary, names=playbook.names, schedule=schedule)

@@ -9,6 +9,7 @@ made from: the text of every kernel, the code that was really loaded, and the ve
 import hashlib
 import inspect
 import marshal
+import os
 import pickle
 import sys
 import threading
@@ -270,6 +271,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
         super().__init__(function)
         sources, tools = digest_sources(), _digest_tools()
         self._folder = Path(self._cache_path)
+        _close_to_others(self._folder)
         self._prefix = f"{self._impl.filename_base}.{sources}.{tools}"
         _remove_old(self._folder, sources, tools)
         theirs = vars(self)["_cache_file"]
@@ -300,7 +302,13 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
     def load(self, key: object) -> Any:
         """What numba saved under a key, or ``None``."""
         digest, path = self._place(key)
-        content = path.read_bytes() if path.exists() else b""
+        if not path.exists():
+            return None
+        # What is unpickled is run: it must come from this user or from root, and nobody else may have changed it.
+        with path.open("rb") as file:
+            if not (_is_private(os.fstat(file.fileno())) and _is_private(self._folder.stat())):
+                return None
+            content = file.read()
         return pickle.loads(content[len(digest) :]) if content.startswith(digest) else None
 
     def save(self, key: object, data: object) -> None:
@@ -308,7 +316,9 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
         digest, path = self._place(key)
         unfinished = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
         try:
-            unfinished.write_bytes(digest + dumps(data))
+            handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
+            with os.fdopen(handle, "wb") as file:
+                file.write(digest + dumps(data))
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
@@ -322,6 +332,20 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
         """All that an entry depends on, and its file."""
         whole = hashlib.sha256(f"{self._prefix} {key!r}".encode() + self._code)
         return whole.digest(), self._folder / f"{self._prefix}.{whole.hexdigest()[:20]}.nbc"
+
+
+def _is_private(about: os.stat_result) -> bool:
+    """Whether a file or folder belongs to this user or to root, and nobody else can write there."""
+    return os.name != "posix" or (about.st_uid in (os.geteuid(), 0) and not about.st_mode & 0o022)
+
+
+def _close_to_others(folder: Path) -> None:
+    """Keep others from writing to a folder of kernels that numba has made, where the user's habit (umask) lets them."""
+    if os.name == "posix":
+        with suppress(OSError):
+            about = folder.stat()
+            if about.st_uid == os.geteuid() and about.st_mode & 0o022:
+                folder.chmod(about.st_mode & 0o7755)
 
 
 def digest_code(function: Any) -> bytes:

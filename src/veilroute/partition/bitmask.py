@@ -190,7 +190,7 @@ def _certify(family: Family, shares: Floats, record: Record, labels: Sequence[La
     watch = record.watch
     masks = np.flatnonzero(np.isfinite(shares))
     space = ListedClasses(family.worth, family.k, masks, shares[masks])
-    count_prices = prove_count(space, record, watch) if record.best.left_out else None
+    count_prices = prove_count(space, record, watch, is_best=True) if record.best.left_out else None
     proof = prove_cost(space, record, watch)
     reach = (record.best.total - proof.price_bound) * (1 + 1e-9)
     if record.best.total - proof.bound > CLOSED * record.best.total:

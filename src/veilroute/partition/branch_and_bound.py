@@ -98,9 +98,10 @@ def search_partitions(
 ) -> Partition:
     """Walk a search tree to its end or until the time is over.
 
-    Both searches enforce the all-pairs reading of spread. What they return holds under ``witness`` too, but is claimed
-    to be optimal there only if the readings agree: when all members stand far apart, or no class is possible at all.
-    ``start`` gives, for a number of members, the root of the tree and how to go on from there.
+    Both searches enforce the all-pairs reading of spread; what they return holds under ``witness`` too. A search that
+    comes to its end has nothing to hand over that others could check, so it claims no optimum and no bound: it only
+    records that it was completed. ``start`` gives, for a number of members, the root of the tree and how to go on from
+    there.
     """
     rule = k_and_ell_only(rule)
     num = len(task.members)
@@ -129,15 +130,13 @@ def search_partitions(
     best = [pool.members_of(at) for at in tree.best[: tree.numbers[kernel.BEST_COUNT]].tolist()]
     classes = tuple(sorted(members for members in best if len(members) >= rule.k))
     num_grouped = sum(map(len, classes))
-    is_proved = outcome == kernel.EXHAUSTED and not pool.num_unsolved
-    # Where no class is possible under all-pairs, none is under witness: its k far members would be one.
-    is_optimal = is_proved and (not rule.is_loose or not classes)
+    is_completed = outcome == kernel.EXHAUSTED and not pool.num_unsolved
     return Partition(
         classes=classes,
         left_out=outside(num, classes),
-        is_optimal=is_optimal,
-        is_stopped=not is_proved,
-        least_mean=(float(tree.best_cost[0]) / num_grouped if classes else 0.0) if is_optimal else None,
+        is_optimal=False,
+        is_stopped=not is_completed,
+        is_completed=is_completed,
         num_anonymizable=num if num_grouped == num else None,
         improvements=tuple(improvements),
         num_visited=int(tree.numbers[kernel.NUM_VISITED]),

@@ -291,15 +291,18 @@ def _sorted_members(sets: Int32s) -> Int32s:
     return np.where(ordered == last, -1, ordered).astype(np.int32)
 
 
-def prove_count(space: ClassSpace, record: Record, watch: Watch) -> Prices | None:
-    """Look for a partition that leaves fewer members out; prices that prove that there is none, or ``None``."""
+def prove_count(space: ClassSpace, record: Record, watch: Watch, *, is_best: bool = False) -> Prices | None:
+    """Look for a partition that leaves fewer members out; prices that prove that there is none, or ``None``.
+
+    Where it is known that there is none (``is_best``), only prices are looked for.
+    """
     bounding = Bounding(space, None, watch)
     bounding.add(space.columns_of(record.best))
     bounding.run(float(len(record.best.left_out)))
     if not bounding.is_converged:
         return None
     least = math.ceil(bounding.bound - _ROUNDING)
-    if least < len(record.best.left_out):
+    if least < len(record.best.left_out) and not is_best:
         _group_more(bounding, record)
     return bounding.prices if least >= len(record.best.left_out) else None
 

@@ -47,7 +47,7 @@ def partition_df_bb(
     engine: str | None = None,
     heuristic: str | None = None,
 ) -> Partition:
-    """Find an optimal partition under all-pairs spread, or the best one in the time given; the seed does not matter.
+    """Find the best partition under all-pairs spread, or the best one in the time given; the seed does not matter.
 
     Complexity: at most one visit for each partition of each first few members, and one covering walk for each set that
     is met. ``branch_order`` is one of :data:`BRANCH_ORDERS`: the very first partition has everybody alone, or

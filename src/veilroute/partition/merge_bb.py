@@ -71,7 +71,7 @@ def partition_merge_bb(
     engine: str | None = None,
     heuristic: str | None = None,
 ) -> Partition:
-    """Find an optimal partition under all-pairs spread, or the best one in the time given.
+    """Find the best partition under all-pairs spread, or the best one in the time given.
 
     Complexity: at most one visit for each partition of the members (a Bell number: 4,140 for 8 members, 4 million for
     12), and one covering walk for each set that is met. Ties: the first partition met stays; pairs of equal cost are

@@ -26,6 +26,7 @@ class Partition:
     left_out: Members  #: members that no class holds
     is_optimal: bool  #: whether no partition groups more members, or as many at a lower cost
     is_stopped: bool = False  #: whether the method was stopped before it was done
+    is_completed: bool = False  #: whether a search without evidence, which claims no optimum, has looked at everything
     #: what no partition of as many members undercuts in the mean of the objective, from the class costs alone; ``None``
     #: without a proof
     least_mean: float | None = None

@@ -15,7 +15,15 @@ from veilroute.planners.rbp import plan_rbp
 from veilroute.planners.reuse import plan_reuse
 from veilroute.registry import Entry, Plugin, Registry, check_options
 
-__all__ = ["PLANNERS", "Plan", "PlannedClass", "find_planner", "plan_alone", "plan_parting", "plan_shared"]
+__all__ = [
+    "PLANNERS",
+    "Plan",
+    "PlannedClass",
+    "find_planner",
+    "plan_alone",
+    "plan_parting",
+    "plan_shared",
+]
 
 
 def _adapt(plugin: Plugin) -> Entry:
@@ -47,6 +55,18 @@ PLANNERS: Registry[Entry] = Registry(
     },
 )
 """By name; each is called as ``plan(problem, privacy, seed=..., watch=..., **options)``."""
+
+_ANY_ORDER = ("optimal", "rbp", "reuse", "fleet")
+_ANY_ORDER_WITHIN = ("exact", "local-search")
+
+
+def takes_any_order(name: str, options: dict[str, Any]) -> bool:
+    """Whether a planner may take the candidates sorted. The paper's other methods and plug-ins take them as listed.
+
+    Naive and Cbp deal the list out at random, Merge-BB and DF-BB search along it, and the constructive planner serves
+    it in turn: sorted, they would not do what the paper's experiments did.
+    """
+    return name in _ANY_ORDER or (name in ("pbp", "m-pbp") and options.get("partitioner", "exact") in _ANY_ORDER_WITHIN)
 
 
 def find_planner(name: str, options: dict[str, Any]) -> Callable[..., Plan]:

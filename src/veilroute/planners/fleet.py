@@ -45,7 +45,6 @@ def plan_fleet(
     orders_per_day: float | None = None,
     customers: Mapping[Label, Customer] | None = None,
     partition: Playbook | None = None,
-    is_strict: bool = False,
 ) -> Plan:
     """Regroup those whom the exact partition hides, so that a day past all touched classes costs little.
 
@@ -57,11 +56,10 @@ def plan_fleet(
     rates = order_rates(problem, orders_per_day, customers)
     watch.tell("covering fields")
     everyone = prepare_task(problem)
-    task, rule = who_can_hide(problem, everyone, privacy, is_strict=is_strict)
+    task, rule = who_can_hide(problem, everyone, privacy)
     source: WalkSource = ClassWalks(task)
     is_stopped = False
-    # Whoever asks for a strict plan has found that the other rule, which the partition was made by, is not enough.
-    if partition is None or is_strict:
+    if partition is None:
         half = replace(watch, time_limit_s=None if watch.time_limit_s is None else watch.time_limit_s * _FIRST_PART)
         found = find_partitioner("exact", {}).function(problem, task, rule, seed=seed, watch=half)
         first, is_stopped = list(found.classes), found.is_stopped

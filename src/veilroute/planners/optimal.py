@@ -18,14 +18,22 @@ from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_
 from veilroute.partition.exact import is_tried, partition_by_columns
 from veilroute.partition.result import Partition
 from veilroute.planners.pbp import plan_m_pbp, plan_pbp
-from veilroute.planners.plan import Plan, PlannedClass, among_all, find_class_prefix, plan_partition, plan_prefix
+from veilroute.planners.plan import (
+    Plan,
+    PlannedClass,
+    among_all,
+    find_class_prefix,
+    plan_partition,
+    plan_prefix,
+    unproved,
+)
 from veilroute.planners.randomised import plan_randomised
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import OutOfTimeError, Watch
 from veilroute.rules import Rule
 
 
-def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, is_strict: bool = False) -> Plan:
+def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:
     """Pbp with the exact partitioner for whole routes; for a finite m the plan that shares no more than it must.
 
     For a finite m it is m-Pbp's over the exact partition where that is too much work or the time is over. An m that no
@@ -35,17 +43,17 @@ def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch,
     """
     m = privacy.m
     if privacy.mechanism == "randomised":
-        return plan_randomised(problem, privacy, seed=seed, watch=watch, is_strict=is_strict)
+        return plan_randomised(problem, privacy, seed=seed, watch=watch)
     if m is None:
-        return plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact", is_strict=is_strict)
+        return plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
     watch.tell("covering fields")
     everyone = prepare_task(problem)
-    task, rule = who_can_hide(problem, everyone, privacy, is_strict=is_strict)
+    task, rule = who_can_hide(problem, everyone, privacy)
     options: dict[str, object] = {"partitioner": "exact", "seed": seed}
     if not task.members:
         nobody = Partition((), (), is_optimal=True, num_anonymizable=0)
         return among_all(plan_partition(task, nobody, (), ClassWalks(task), options), everyone)
-    whole = None if is_strict else _plan_whole(problem, task, rule, privacy, seed, watch)
+    whole = _plan_whole(problem, task, rule, privacy, seed, watch)
     if whole is not None:
         return whole
     planned = None
@@ -59,8 +67,10 @@ def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch,
             few = len(task.members) <= MAX_MEMBERS
             planned = (few and _try_everything(problem, task, rule, m, watch)) or planned
     if planned is None:
-        return plan_m_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact", is_strict=is_strict)
+        return plan_m_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
     partition, anonymized = planned
+    if not rule.is_exact:
+        partition = unproved(partition)
     return among_all(plan_partition(task, partition, anonymized, ClassWalks(task), options), everyone)
 
 

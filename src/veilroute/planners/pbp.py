@@ -8,15 +8,14 @@ from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import prepare_task, who_can_hide
 from veilroute.covering.walks import walk_cost
 from veilroute.partition import find_partitioner
-from veilroute.planners.plan import Plan, PlannedClass, among_all, plan_parting, plan_partition, plan_shared
+from veilroute.planners.plan import Plan, PlannedClass, among_all, plan_parting, plan_partition, plan_shared, unproved
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
 
 def plan_pbp(
-    problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact", is_strict: bool = False,
-    **options: Any,
-) -> Plan:  # fmt: skip
+    problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact", **options: Any
+) -> Plan:
     """Group the candidates with ``partitioner`` and give each class the cheapest walk that covers it.
 
     All members of a class share their whole walk, so the plan reaches (k, ell, m) for every m. Whether it is the
@@ -25,16 +24,16 @@ def plan_pbp(
     entry = find_partitioner(partitioner, options)
     watch.tell("covering fields")
     everyone = prepare_task(problem)
-    task, rule = who_can_hide(problem, everyone, privacy, is_strict=is_strict)
+    task, rule = who_can_hide(problem, everyone, privacy)
     partition = entry.function(problem, task, rule, seed=seed, watch=watch, **options)
     source = partition.source or ClassWalks(task)
     anonymized = []
     for number, members in enumerate(partition.classes):
         watch.tell("walks", number, len(partition.classes))
         anonymized.append(plan_shared(task, members, source, is_anonymized=True))
-    if privacy.m is not None:
+    if privacy.m is not None or not rule.is_exact:
         # More candidates may be anonymizable as well, on directed graphs, than a shared walk can cover.
-        partition = replace(partition, is_optimal=False, least_mean=None, num_anonymizable=None, certificate=None)
+        partition = unproved(partition)
     record = {"partitioner": partitioner, **entry.record(options), "seed": seed}
     return among_all(plan_partition(task, partition, anonymized, source, record), everyone)
 

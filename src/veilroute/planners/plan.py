@@ -9,10 +9,11 @@ from veilroute.arrays import Member, Members, Walk, as_members
 from veilroute.certificate import Certificate
 from veilroute.covering.prefixes import Completions, SharedPrefixes, find_prefixes
 from veilroute.covering.set_costs import ClassWalks
-from veilroute.covering.task import CoveringTask
+from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import CoveringWalk, WalkSource, walk_cost
 from veilroute.domain.graph import Domain
 from veilroute.partition.result import Partition, outside
+from veilroute.problem import Problem
 from veilroute.progress import Watch
 
 Routes = dict[tuple[int, Member], tuple[Walk, float]]  #: walk and cost for each (trip, member)
@@ -59,13 +60,14 @@ def plan_partition(
     options: dict[str, object],
 ) -> Plan:
     """The plan of a partition, with what is proved about it; who is left out goes alone."""
+    completed: dict[str, object] = {"search_completed": True} if partition.is_completed else {}
     return Plan(
         task=task,
         classes=(*anonymized, *plan_alone(task, partition.left_out, source)),
         is_optimal=partition.is_optimal,
         least_mean=partition.least_mean,
         num_anonymizable=partition.num_anonymizable,
-        options={**options, "stopped_early": partition.is_stopped},
+        options={**options, "stopped_early": partition.is_stopped} | completed,
         certificate=partition.certificate,
     )
 
@@ -93,6 +95,19 @@ def plan_unproved(
     """The plan of a planner that proves nothing: some classes, and everybody else on their own."""
     left_out = outside(len(task.members), (each.members for each in anonymized))
     return Plan(task, (*anonymized, *plan_alone(task, left_out, source)), options=options)
+
+
+def unproved(partition: Partition) -> Partition:
+    """A partition that may not be the best one for the promise, so that nothing is claimed but what it is."""
+    return replace(partition, is_optimal=False, least_mean=None, num_anonymizable=None, certificate=None)
+
+
+def plan_nobody(problem: Problem, seed: int) -> Plan:
+    """The plan for more places than there are: nobody can be hidden, whoever plans."""
+    task = prepare_task(problem)
+    members = outside(len(task.members), ())
+    partition = Partition((), members, is_optimal=True, num_anonymizable=0)
+    return plan_partition(task, partition, (), ClassWalks(task), {"seed": seed})
 
 
 def plan_alone(task: CoveringTask, members: Iterable[int], source: WalkSource) -> list[PlannedClass]:

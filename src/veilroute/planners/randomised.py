@@ -25,12 +25,11 @@ from veilroute.progress import OutOfTimeError, Watch
 from veilroute.rules import hideable
 
 
-def plan_randomised(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, is_strict: bool = False) -> Plan:
+def plan_randomised(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:
     """Hide as much probability as possible behind posteriors of at most beta, at the least expected MAC.
 
-    For a finite m where prefixes cannot be priced, the plan for whole routes is cut after m nodes, without proof. In a
-    strict plan no class holds two members that are near the same candidate, whoever that is: an observer who takes
-    classes for one another, because their routes are the same, learns no more than from one.
+    No class holds two members that are close to each other, so no area holds more than one of its members. For a finite
+    m where prefixes cannot be priced, the plan for whole routes is cut after m nodes, without proof.
     """
     beta = privacy.beta
     assert beta is not None, "a randomised playbook bounds posteriors"
@@ -39,9 +38,6 @@ def plan_randomised(problem: Problem, privacy: Privacy, *, seed: int, watch: Wat
     prior = problem.prior_of(everyone.members)
     far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in everyone.members], privacy, everyone.kept)
     kept = np.flatnonzero(hideable(prior, beta))
-    if is_strict:
-        near = (~far)[kept].astype(np.int64)
-        far &= near.T @ near == 0
     options: dict[str, object] = {"mechanism": "randomised", "seed": seed}
     is_best = True
     while True:

@@ -1,5 +1,6 @@
 """Where everything is on paper: node positions, the part of the plane that is shown, its size, and the file."""
 
+import io
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from veilroute.domain.connectivity import steps_from
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
 from veilroute.errors import UnknownMethodError
+from veilroute.jsontext import write_file
 
 POINTS_PER_INCH = 72.0
 
@@ -232,7 +234,9 @@ def save_picture(path: str | Path, draw: Callable[[], Axes | Figure], dpi: float
         drawn = draw()
         figure = drawn.figure if isinstance(drawn, Axes) else drawn
         assert isinstance(figure, Figure)
-        figure.savefig(path, format=suffix[1:], dpi=dpi, metadata=METADATA[suffix])
+        made = io.BytesIO()
+        figure.savefig(made, format=suffix[1:], dpi=dpi, metadata=METADATA[suffix])
+    write_file(path, made.getvalue())
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from veilroute.jsontext import dump_canonical
+from veilroute.jsontext import dump_canonical, write_file
 from veilroute.playbook import Playbook
 from veilroute.plotting.scene import playbook_scene
 from veilroute.streets.sheets import check_trip
@@ -49,7 +49,7 @@ def html_map(playbook: Playbook, *, trip: int = 0) -> str:
 def write_html_map(playbook: Playbook, path: str | Path, *, trip: int = 0) -> int:
     """Write what :func:`html_map` makes to a file; its size in bytes."""
     text = html_map(playbook, trip=trip).encode()
-    Path(path).write_bytes(text)
+    write_file(path, text)
     return len(text)
 
 

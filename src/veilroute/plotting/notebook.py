@@ -52,10 +52,13 @@ def audit_html(report: AuditReport) -> str:
         )
         for claim in report.claims
     ]
+    known = [(escape(name), escape(value)) for name, value in report.observer.rows()]
+    state = "unproved" if report.verdict == "holds" and report.observer.warnings else report.verdict
     about = [(escape(item.what), escape(item.playbook.text)) for item in report.bound_to]
     return (
-        f'<div><p><b style="color:{_COLOURS[report.verdict]}">{escape(report.headline)}</b></p>'
-        f"<p>{escape(report.in_words)}</p>{_table(('verdict', 'claim', 'evidence'), rows)}"
+        f'<div><p><b style="color:{_COLOURS[state]}">{escape(report.headline)}</b></p>'
+        f"<p>{escape(report.in_words)}</p>{_table(('what an observer can find out', ''), known)}"
+        f"{_table(('verdict', 'claim', 'evidence'), rows)}"
         f"<details><summary>What the claims are about</summary>{_table(('what', 'the playbook says'), about)}</details>"
         "</div>"
     )

@@ -1,5 +1,6 @@
 """Pages of paper: headings, paragraphs, tables that go on over pages, and maps, one below the other, as a PDF."""
 
+import io
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import accumulate, takewhile
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont, get_font
 from matplotlib.patches import Rectangle
 
+from veilroute.jsontext import write_file
 from veilroute.plotting.frame import METADATA, POINTS_PER_INCH, plain_settings
 from veilroute.plotting.palette import INK, MUTED
 
@@ -160,9 +162,11 @@ class Pages:
         for number, page in enumerate(self._pages, start=1):
             text = f"{footer}   page {number} of {len(self._pages)}"
             page.text(0.5, 0.4 / _HEIGHT, text, fontsize=_SMALL, color=MUTED, ha="center", parse_math=False)
-        with plain_settings(), PdfPages(path, metadata=METADATA[".pdf"]) as pdf:
+        made = io.BytesIO()
+        with plain_settings(), PdfPages(made, metadata=METADATA[".pdf"]) as pdf:
             for page in self._pages:
                 pdf.savefig(page, dpi=_DPI)
+        write_file(path, made.getvalue())
 
 
 def _line_in(size: float) -> float:

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from veilroute.auditing import AuditReport, audit_playbook
 from veilroute.domain.geography import cost_text, distance_text, duration_text
 from veilroute.errors import InvalidInputError
+from veilroute.exposure import area_text, percent, uncovered_text
 from veilroute.formats.geojson import class_colour
 from veilroute.formats.route_table import Cell, RouteTable, customer_columns, make_table, route_columns
 from veilroute.playbook import Playbook
@@ -51,8 +52,9 @@ def write_report(
     with plain_settings():
         pages = Pages()
         pages.title("Playbook report", _about(playbook, trips))
-        pages.banner(audit.headline, _VERDICTS[audit.verdict])
-        pages.facts(_facts(playbook, audit, table, risk, schedule))
+        state = "unproved" if audit.verdict == "holds" and audit.observer.warnings else audit.verdict
+        pages.banner(audit.headline, _VERDICTS[state])
+        pages.facts(_facts(playbook, audit, table, schedule))
         for which in trips:
             if len(trips) > 1:
                 pages.heading(f"Map of trip {which}", least=5.2)
@@ -88,13 +90,11 @@ def _about(playbook: Playbook, trips: Sequence[int]) -> str:
     return f"{told[0].upper()}{told[1:]}. The numbers and colours of classes are those of the map."
 
 
-def _facts(
-    playbook: Playbook, audit: AuditReport, table: RouteTable, risk: RiskReport | None, schedule: Schedule
-) -> list[tuple[str, str]]:
+def _facts(playbook: Playbook, audit: AuditReport, table: RouteTable, schedule: Schedule) -> list[tuple[str, str]]:
     privacy, summary, domain = playbook.privacy, audit.summary, playbook.problem.domain
-    promise = (
-        f"{privacy.k} places stay possible" if privacy.beta is None else f"no place likelier than {privacy.beta:.1%}"
-    )
+    promise = f"{privacy.k} places stay possible"
+    if privacy.beta is not None:
+        promise = f"no {area_text(privacy)} likelier than {percent(privacy.beta)}"
     apart = f", {privacy.distance_text} apart ({privacy.spread})" if privacy.ell > 0 else ""
     span = "on the whole route" if privacy.m is None else f"for the first {privacy.m} nodes"
     rows = [
@@ -106,9 +106,7 @@ def _facts(
         total = f"{cost_text(domain, audit.total_extra)} over all customers"
         rows.append(("Extra for hiding", f"{total}{_longer(table)}"))
         rows.append(("Worst case", f"{cost_text(domain, audit.worst_extra)} more for one customer{_worst(table)}"))
-    if risk is not None and risk.worst is not None and risk.bayes_success is not None:
-        told = f"whoever watches guesses right {risk.bayes_success:.1%} of the time"
-        rows.append(("Risk", f"{told}; a route gives one place at most {risk.worst:.1%}"))
+    rows += audit.observer.rows()
     if any(row.stops for row in table.routes):
         rows.append(("Stops", f"{schedule.stay} at every stop of a route, the same at each"))
     return [*rows, ("Plan", f"{_proof(playbook, audit)} (planner {playbook.planner})")]
@@ -118,7 +116,7 @@ def _proof(playbook: Playbook, audit: AuditReport) -> str:
     """How good the plan is, as far as the audit agrees."""
     if playbook.status != "optimal":
         gap = "" if playbook.gap is None else f", at most {playbook.gap:.1%} above the best by its own bound"
-        return f"{playbook.status}{gap}"
+        return f"{playbook.status}{gap}{', search completed' if playbook.search_completed else ''}"
     found = {verdict.claim: verdict.verdict for verdict in audit.claims}
     words = {
         "holds": "proved optimal",
@@ -186,17 +184,23 @@ def _cells(columns: Sequence[tuple[str, Callable[..., Cell]]], rows: Sequence[ob
 
 
 def _write_risk(pages: Pages, playbook: Playbook, risk: RiskReport | None) -> None:
-    pages.heading("Risk: what whoever watches may believe")
+    pages.heading("Risk: what an observer may believe")
     if risk is None or not risk.routes:
-        pages.paragraph("It cannot be measured: nobody is hidden, or the classes are no partition; see the audit.")
+        pages.paragraph("It cannot be measured: no place is hidden, or the groups are no partition; see the audit.")
         return
-    rows, colours = [], []
+    rows, colours, domain = [], [], playbook.problem.domain
     for route in risk.routes:
-        at = max(range(len(route.members)), key=lambda i: route.posterior[i])
-        most = f"{100 * route.posterior[at]:.1f}"
+        # Names at one node are one place: an observer who finds the right door need not know the name.
+        doors: dict[int, list[int]] = {}
+        for at, member in enumerate(route.members):
+            doors.setdefault(domain.node(member), []).append(at)
+        chances = {node: math.fsum(route.posterior[at] for at in names) for node, names in doors.items()}
+        likeliest = max(chances, key=chances.__getitem__)
+        most = f"{100 * chances[likeliest]:.1f}"
         numbers = ", ".join(map(str, route.classes))
         seen = f"{100 * route.probability:.1f}"
-        rows.append([numbers, seen, str(len(route.members)), most, playbook.name(route.members[at])])
+        name = " or ".join(playbook.name(route.members[at]) for at in doors[likeliest])
+        rows.append([numbers, seen, str(len(doors)), most, name])
         colours.append(class_colour(route.classes[0] - 1))
     headings = [
         "class",
@@ -206,8 +210,8 @@ def _write_risk(pages: Pages, playbook: Playbook, risk: RiskReport | None) -> No
         "best guess (one of the likeliest)",
     ]
     pages.table(headings, rows, colours=colours)
-    if risk.hidden_mass < 1:
-        pages.paragraph(f"The secret is one of those hidden with a probability of {risk.hidden_mass:.1%}.")
+    if (line := uncovered_text(risk.hidden_mass)) is not None:
+        pages.paragraph(line)
 
 
 def _write_audit(pages: Pages, playbook: Playbook, audit: AuditReport) -> None:

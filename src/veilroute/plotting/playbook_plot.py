@@ -331,8 +331,11 @@ def _shortened(name: str) -> str:
 
 
 def costs_text(playbook: Playbook, group: PlaybookClass, trip: int) -> str:
-    """What the routes of a class cost, in minutes or kilometres on street networks."""
-    costs = [group.route_of(member, trip).cost for member in group.members] or [group.routes[trip].cost]
+    """What the routes of a class add up to on the map, in minutes or kilometres on street networks."""
+    walks = dict.fromkeys(group.route_of(member, trip).nodes for member in group.members) or [group.routes[trip].nodes]
+    costs = [cost for cost in map(playbook.cost_of, walks) if cost is not None]
+    if not costs:
+        return "cost unknown: no walk"
     streets = playbook.problem.domain.streets
 
     def say(cost: float) -> str:

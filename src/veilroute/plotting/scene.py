@@ -15,7 +15,8 @@ the point before.
     ``start``, ``goal`` and ``candidates`` as the command line takes them, their ``marks``, ``privacy`` and
     ``visibility``.
 ``playbook``
-    ``title``, ``hint``, ``summary``, ``notHidden``; what was asked and how it was solved; ``candidates``; ``trips``
+    ``title``, ``hint``, ``observer`` (``seats`` with what is ``seen`` and ``rows`` of figures, ``warnings``,
+    ``notes``), ``summary``, ``notHidden``; what was asked and how it was solved; ``candidates``; ``trips``
     with ``lead``, ``start``, ``goal``, ``focus``, ``classes`` and ``detours``; ``places``, the marks of each trip; and
     the observer's and the driver's seat, ``watch`` and ``drive`` (:mod:`veilroute.plotting.seats`).
 
@@ -45,10 +46,19 @@ from veilroute.plotting.palette import class_style
 from veilroute.plotting.playbook_plot import Belief, alike_text, beliefs, costs_text, drawn, labelled_marks, rings
 from veilroute.plotting.routes import class_walks
 from veilroute.plotting.seats import drive_data, watch_data
-from veilroute.plotting.wording import Told, lead_text, promise_text, summary_rows, tell_class, tell_detour
+from veilroute.plotting.wording import (
+    Told,
+    lead_text,
+    observer_report,
+    promise_text,
+    summary_rows,
+    tell_class,
+    tell_detour,
+)
+from veilroute.posterior import find_doors
 from veilroute.problem import Privacy, Problem
 from veilroute.streets.directions import bearing, street_called, turn_angle
-from veilroute.streets.sheets import UNDECIDED, ClassRoute, class_routes, closed_text, members_text
+from veilroute.streets.sheets import UNDECIDED, ClassRoute, class_routes, closed_text, members_text, sighting_text
 
 FORMAT = "veilroute-scene/1"
 
@@ -108,6 +118,7 @@ def playbook_scene(playbook: Playbook) -> dict[str, Any]:
         "title": "Playbook",
         "lead": trips[0]["lead"],
         "hint": promise_text(playbook),
+        "observer": observer_report(playbook).to_dict() | {"notes": find_doors(playbook)},
         "summary": [list(row) for row in summary_rows(playbook)],
         "notHidden": [playbook.name(label) for label in left_out],
         "status": playbook.status,
@@ -243,7 +254,8 @@ def _detours(playbook: Playbook, plane: Plane, trip: int) -> list[dict[str, Any]
         about = UNDECIDED
         if entry.choice is not None:
             left = members_text(playbook, entry.still_hidden)
-            about = f"From {playbook.name(entry.at)}; still possible: {left}"
+            seen = "" if entry.way.seen is None else f". {sighting_text(playbook, entry.way, entry.number)}"
+            about = f"From {playbook.name(entry.at)}, past {left}{seen}"
         detours.append(
             {
                 "number": entry.number,

@@ -9,15 +9,17 @@ Watch (``web/watch.js``) gets numbers of :class:`~veilroute.posterior.Sights` as
      "walks": [[node, ...]],           # each distinct walk once; nodes are small numbers without a meaning
      "ways": [{"walks": [walk of each trip], "parts": [[class, part] of each trip], "title", "classes": [number]}],
      "sights": {"candidates", "classes", "joint", "ways"},   # parallel; joint sums to 1; classes count from 1
-     "near": {"candidates": [...], "rows": ["010"...]} | null,   # who is closer than ell to whom
-     "trips": [{"at", "worst", "place", "bayes", "length"}],     # from ``at[i]`` nodes on; trips before are seen whole
-     "promised": {"worst", "place", "bayes"}, "hiddenMass",
+     "areas": [[candidate, ...]] | null,   # maximal sets of two or more that are pairwise close; null: too many to list
+     "doors": [[candidate, ...]],          # those that are at one node with others
+     "trips": [{"at", "worst", "place", "bayes", "left", "length"}],   # from ``at[i]`` nodes on, earlier trips whole
+     "promised": {"worst", "place", "bayes", "left"}, "hiddenMass",
      "noTrip": {"candidates", "posterior", "probability", "advice"}}
 
 or ``{"refused": text}`` where the playbook contradicts itself. Drive (``web/drive.js``) gets::
 
-    {"sentences": {name: text}, "isRandomised", "sha256", "fold": {letter: text}, "formats": [...],
+    {"sentences": {name: text}, "isRandomised", "fold": {letter: text}, "formats": [...],
      "places": [{"text", "name", "isCell", "folded": [...], "json", "refusal": name of a sentence | null,
+                 "drawSha256": text | null,   # what a draw is about, where there are draws
                  "draws": [{"class": number, "share": double | null, "routes": [route of each trip],
                             "parts": [part of each trip]}]}],
      "labels": [text | [text, json]],
@@ -31,7 +33,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any
@@ -74,7 +75,7 @@ def watch_data(playbook: Playbook) -> dict[str, Any]:
     except InvalidInputError as error:
         return {"refused": str(error)}
     place = {label: i for i, label in enumerate(playbook.candidates)}
-    privacy, near = playbook.privacy, sights.near_rows()
+    privacy = playbook.privacy
     walks: dict[tuple[Label, ...], int] = {}
     ways = [[walks.setdefault(nodes, len(walks)) for nodes in way] for way in sights.routes]
     numbers: dict[Label, int] = {}
@@ -90,14 +91,10 @@ def watch_data(playbook: Playbook) -> dict[str, Any]:
             "joint": sights.joint.tolist(),
             "ways": sights.ways.tolist(),
         },
-        "near": None
-        if near is None
-        else {
-            "candidates": near[0].tolist(),
-            "rows": ["".join("01"[is_near] for is_near in row) for row in near[1].tolist()],
-        },
+        "areas": sights.areas(),
+        "doors": sights.doors(),
         "trips": [_figures_of_trip(sights, trip) for trip in range(len(playbook.trips))],
-        "promised": _plain(RiskFigures(risk.worst, risk.worst_place, risk.bayes_success)),
+        "promised": _plain(RiskFigures(risk.worst, risk.worst_place, risk.bayes_success, risk.num_possible)),
         "hiddenMass": sights.hidden_mass,
         "noTrip": {
             "candidates": [place[label] for label in risk.no_trip.candidates],
@@ -139,13 +136,18 @@ def _figures_of_trip(sights: Sights, trip: int) -> dict[str, Any]:
     columns = [_plain(figures) for _, figures in changes]
     return {
         "at": [at for at, _ in changes],
-        **{name: [column[name] for column in columns] for name in ("worst", "place", "bayes")},
+        **{name: [column[name] for column in columns] for name in ("worst", "place", "bayes", "left")},
         "length": length,
     }
 
 
 def _plain(figures: RiskFigures) -> dict[str, float | None]:
-    return {"worst": figures.worst, "place": figures.worst_place, "bayes": figures.bayes_success}
+    return {
+        "worst": figures.worst,
+        "place": figures.worst_place,
+        "bayes": figures.bayes_success,
+        "left": figures.num_possible,
+    }
 
 
 def drive_data(playbook: Playbook) -> dict[str, Any]:
@@ -160,8 +162,6 @@ def drive_data(playbook: Playbook) -> dict[str, Any]:
     return {
         "sentences": SENTENCES,
         "isRandomised": playbook.is_randomised,
-        # Contingencies have no part in a draw: a playbook that gets some later must not draw anew.
-        "sha256": replace(playbook, contingencies=()).sha256,
         "fold": _fold_table([name for place in places for name in place["folded"]]),
         "formats": formats,
         "places": places,
@@ -177,7 +177,7 @@ class _Driver:
         self.playbook, self.formats = playbook, formats
         self.labels: dict[Label, int] = {}
         self.routes: list[dict[str, Any]] = []
-        self._numbers: dict[Route, int] = {}
+        self._numbers: dict[tuple[int, tuple[Label, ...]], int] = {}
         self._stops = Stops(playbook) if "gpx" in formats else None
         self._walking = WalkingMap(playbook.problem.domain)
         self._kept: dict[int, bool] = {}
@@ -200,6 +200,7 @@ class _Driver:
             "folded": [folded(each) for each in (name, label) if isinstance(each, str)],
             "json": dump_canonical(label).decode(),
             "refusal": refusal,
+            "drawSha256": self.playbook.draw_sha256(label) if draws and self.playbook.is_randomised else None,
             "draws": draws,
         }
 
@@ -232,20 +233,21 @@ class _Driver:
 
     def _draws(self, label: Label) -> list[dict[str, Any]]:
         """The classes of which one is drawn, or the only one, with the routes of the candidate in each."""
-        groups = self.playbook.classes_of(label)
-        trips = range(len(self.playbook.trips))
+        playbook = self.playbook
+        groups = playbook.draw_order(label) if playbook.is_randomised else playbook.classes_of(label)[:1]
+        trips = range(len(playbook.trips))
         return [
             {
                 "class": self._class_numbers[id(group)],
-                "share": group.share_of(label) if self.playbook.is_randomised else None,
+                "share": group.share_of(label) if playbook.is_randomised else None,
                 "routes": [self._route(group.route_of(label, trip)) for trip in trips],
                 "parts": [_part(group, label, trip) for trip in trips],
             }
-            for group in (groups if self.playbook.is_randomised else groups[:1])
+            for group in groups
         ]
 
     def _route(self, route: Route) -> int:
-        if route not in self._numbers:
+        if (place := (route.trip, route.nodes)) not in self._numbers:  # what it is said to cost does not matter
             texts = route_texts(self.playbook, route, self.formats, stops=self._stops)
             nodes = [self.labels.setdefault(node, len(self.labels)) for node in route]
             # Without the labels, which are in the table.
@@ -254,9 +256,9 @@ class _Driver:
             made: dict[str, Any] = {"nodes": nodes, "json": [whole[:head], whole[tail:]]}
             if "gpx" in texts:
                 made |= {"directions": texts["directions"], "gpx": _pack_gpx(texts["gpx"])}
-            self._numbers[route] = len(self.routes)
+            self._numbers[place] = len(self.routes)
             self.routes.append(made)
-        return self._numbers[route]
+        return self._numbers[place]
 
 
 def _label_entry(label: Label) -> str | list[str]:

@@ -11,7 +11,10 @@ from itertools import groupby, pairwise
 
 from veilroute.closures import Replan
 from veilroute.domain.graph import Domain, Label
+from veilroute.errors import InvalidInputError
+from veilroute.exposure import ExposureReport, area_text, percent
 from veilroute.playbook import Playbook, PlaybookClass, Route
+from veilroute.posterior import find_exposures
 from veilroute.streets.directions import total_text
 from veilroute.streets.sheets import ClassRoute, RoutePart, detour_parts, members_text
 
@@ -36,7 +39,7 @@ def promise_text(playbook: Playbook) -> str:
     """What a playbook promises, in one sentence."""
     m = playbook.privacy.m
     seen = "a route" if m is None else f"the first {m} nodes of a route"
-    return f"Whoever sees {seen} knows its class and no more, if the playbook keeps its word."
+    return f"An observer who sees {seen} learns which group it belongs to and no more, if the playbook keeps its word."
 
 
 def summary_rows(playbook: Playbook) -> list[tuple[str, str]]:
@@ -44,7 +47,7 @@ def summary_rows(playbook: Playbook) -> list[tuple[str, str]]:
     privacy, claims = playbook.privacy, playbook.claims
     promise = ("k", f"{privacy.k} places stay possible")
     if privacy.beta is not None:
-        promise = ("Risk", f"no place is likelier than {privacy.beta:.1%}")
+        promise = ("Risk", f"no {area_text(privacy)} is likelier than {percent(privacy.beta)}")
     rows = [
         promise,
         ("ell", f"{privacy.distance_text} apart ({privacy.spread})"),
@@ -59,11 +62,15 @@ def summary_rows(playbook: Playbook) -> list[tuple[str, str]]:
         rows.append(("Expected MAC", f"{mac:.3f}: routes {mac:.1%} longer on average, by how likely each is"))
     elif claims.mac is not None:
         rows.append(("MAC", f"{claims.mac:.3f}: routes {claims.mac:.1%} longer on average"))
-    if claims.worst_posterior is not None and claims.bayes_success is not None:
-        rows.append(
-            ("Observer", f"at worst {claims.worst_posterior:.1%} sure, right {claims.bayes_success:.1%} of the time")
-        )
     return [*rows, ("Status", playbook.status), ("Planner", playbook.planner)]
+
+
+def observer_report(playbook: Playbook) -> ExposureReport:
+    """What an observer can find out; nothing where the playbook is in no state to say."""
+    try:
+        return find_exposures(playbook)
+    except InvalidInputError:
+        return ExposureReport()
 
 
 def tell_class(playbook: Playbook, group: PlaybookClass, trip: int, route: ClassRoute | None) -> list[Told]:

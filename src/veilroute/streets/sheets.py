@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from veilroute.checks import check_whole
-from veilroute.closures import Closure, Replan
+from veilroute.closures import Closure, Replan, Way
 from veilroute.domain.geography import streets_of
 from veilroute.domain.graph import Domain, Label
+from veilroute.errors import listing
+from veilroute.exposure import across_text, percent
 from veilroute.playbook import Playbook, PlaybookClass, Route
 from veilroute.streets.directions import Itinerary, Step, directions, directions_text, edge_number, lay_route
 from veilroute.streets.stops import Schedule, Stops
@@ -154,6 +156,25 @@ def check_trip(playbook: Playbook, trip: object) -> int:
     """The number of one trip of a playbook."""
     last = len(playbook.trips) - 1
     return check_whole("trip", trip, f"a trip from 0 to {last}", least=0, most=last)
+
+
+def sighting_text(playbook: Playbook, way: Way, number: int) -> str:
+    """What an observer who sees a way of a class can find out: who looks the same, and the three figures."""
+    seen = way.seen
+    if seen is None or not way.left or seen.worst_place is None or seen.worst_area is None:
+        return "Nobody is covered."
+    others = [each for each in seen.looks_like if each != number]
+    same = f"looks like {_classes_text(others)}" if others else "looks like no other class"
+    more = f" (and like {_classes_text(seen.may_look_like)}, if that does the same)" if seen.may_look_like else ""
+    places = "1 place stays possible" if seen.num_possible == 1 else f"{seen.num_possible} places stay possible"
+    return (
+        f"To an observer of this trip it {same}{more}: at least {places}; at most {percent(seen.worst_place)} sure of "
+        f"one place; at most {percent(seen.worst_area)} sure of {across_text(playbook.privacy)}."
+    )
+
+
+def _classes_text(numbers: Sequence[int]) -> str:
+    return f"class{'es' * (len(numbers) > 1)} {listing(list(map(str, numbers)))}"
 
 
 def members_text(playbook: Playbook, members: Sequence[Label]) -> str:

@@ -22,13 +22,15 @@ class Step:
     """One command that a worker runs for a job, in the attempt's folder."""
 
     argv: tuple[str, ...]
-    out: str = ""  #: the result that what is printed becomes; none where empty
+    out: str = ""  #: the result that what is printed becomes, after the files; none where empty
     results: tuple[tuple[str, str], ...] = ()  #: files that it makes, and the results that they become
     folder: str = ""  #: a folder that it fills; all files in it become results
     each: str = ""  #: run it for every ``playbook-N.json`` in this folder, with ``{file}`` and ``{number}`` filled in
     ok: tuple[int, ...] = (0,)  #: exit codes that are no failure
-    when: str = "always"  #: or: unless-proved, if-hidden; by the plan that was printed last
-    group: str = ""  #: after an interruption only steps of the same group are still run, and those of none
+    when: str = "always"  #: or: unless-proved, if-hidden; by the plan whose results are there
+    #: Steps of a group follow each other, and its first one decides whether they are run. Their results take the place
+    #: of all earlier ones together, when the last one is done. After an interruption its rest is still run.
+    group: str = ""
     is_main: bool = False  #: its exit code is the job's
     is_interim: bool = False  #: its results are replaced by better ones later
 
@@ -160,8 +162,7 @@ def _planned(argv: Sequence[str], folder: str, *, when: str = "always", is_inter
             group=folder, is_main=True, is_interim=is_interim,
         ),
         Step(
-            ("scene", book, "-o", scene), results=((scene, "scene.json"),), when=when, group=folder,
-            is_interim=is_interim,
+            ("scene", book, "-o", scene), results=((scene, "scene.json"),), group=folder, is_interim=is_interim,
         ),
     ]  # fmt: skip
 

@@ -4,11 +4,12 @@ Nothing is unpacked or parsed here: the kind is told by the name and by how the 
 shows in a worker, which has a bound on its memory.
 """
 
+import codecs
 import re
 import unicodedata
 from pathlib import Path
 
-from veilroute.errors import InvalidInputError, printable
+from veilroute.errors import FileFormatError, InvalidInputError, printable
 
 KINDS = ("map", "scenario", "instance", "network", "osm", "table", "playbook", "ledger")
 """All kinds of files."""
@@ -27,6 +28,20 @@ _BY_FORMAT = {
     b"veilroute-playbook/": "playbook", b"veilroute-instance/": "instance", b"veilroute-network/": "network",
     b"veilroute-ledger/": "ledger",
 }  # fmt: skip
+# How the content of a file begins, by its ending: what it is called, and a pattern of its first bytes or words.
+_ZIP, _GZIP = rb"PK\x03\x04", rb"\x1f\x8b"
+_LOOKS: dict[str, tuple[str, str | bytes]] = {
+    ".map": ("a Moving AI map", r"(?m)^\s*(type|height|width)\s"), ".in": ("an instance", r"\s*\d+\s+\d+\s"),
+    ".scen": ("a scenario", r"\s*(version\b|\d+\s+\S+\s+\d+\s+\d+\s)"),
+    ".osm.pbf": ("a map from OpenStreetMap", rb".{4}\x0a\x09OSMHeader"), ".osm.gz": ("packed by gzip", _GZIP),
+    ".osm.bz2": ("packed by bzip2", rb"BZh[1-9]"), ".osm": ("a map from OpenStreetMap", r"<osm\b"),
+    ".npz": ("a network", _ZIP), ".graphml": ("a network as GraphML", r"<(\w+:)?graphml\b"),
+    ".gr": ("a DIMACS network", r"(?m)^[cp]\s"), ".gr.gz": ("packed by gzip", _GZIP), ".xlsx": ("a workbook", _ZIP),
+    ".csv": ("text", r"\S"), ".tsv": ("text", r"\S"), ".txt": ("text", r"\S"), ".geojson": ("GeoJSON", r"\s*\{"),
+    ".kml": ("KML", r"<(\w+:)?kml\b"), ".gpx": ("GPX", r"<(\w+:)?gpx\b"), ".kmz": ("packed KML", _ZIP),
+    ".gpkg": ("a GeoPackage", rb"SQLite format 3\x00"),
+}  # fmt: skip
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ufffd]")
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
@@ -52,7 +67,7 @@ def classify(path: Path, name: str) -> tuple[str, str]:
 
     Raises
     ------
-    InvalidInputError
+    InvalidInputError, FileFormatError
         Where it is nothing that the studio can use, or a private key, which has no business on a server.
     """
     with path.open("rb") as file:
@@ -67,9 +82,39 @@ def classify(path: Path, name: str) -> tuple[str, str]:
     kind = _BY_SUFFIX[suffix]
     if kind == "json":
         return _classify_json(path, head)
+    suffix = ".osm.pbf" if suffix == ".pbf" else suffix
+    what, beginning = _LOOKS[suffix]
+    if not _begins_like(head, beginning):
+        raise FileFormatError(name, f"the name ends with {suffix}, but the content is not {what}; choose another file")
     if suffix == ".csv" and _is_edge_table(head):
         kind = "network"
-    return kind, ".osm.pbf" if suffix == ".pbf" else suffix
+    return kind, suffix
+
+
+def _begins_like(head: bytes, beginning: str | bytes) -> bool:
+    """Whether a file's first bytes are what they should be: such bytes, or text with such words."""
+    if isinstance(beginning, bytes):
+        return re.match(beginning, head, re.DOTALL) is not None
+    text = _as_text(head)
+    find = re.search if beginning.startswith(("<", "(?m)")) else re.match
+    return text is not None and find(beginning, text) is not None
+
+
+def _as_text(head: bytes) -> str | None:
+    """The first part of a file as text, as far as that can be told; ``None`` where it is no text."""
+    zeros = [head[first::2].count(0) for first in (0, 1)]
+    encoding = "utf-8"
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        encoding = "utf-32"
+    elif head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif 4 * max(zeros) >= len(head):
+        encoding = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(head)  # the last letter may be cut off
+    except UnicodeDecodeError:
+        text = head.decode("cp1252", "replace")
+    return None if _CONTROLS.search(text) else text.removeprefix("\ufeff")
 
 
 def _classify_json(path: Path, head: bytes) -> tuple[str, str]:

@@ -13,6 +13,7 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -35,6 +36,7 @@ POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 API_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
+_PACKAGE = Path(__file__).parents[1]
 _HEADERS = {
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"no-referrer",
@@ -233,7 +235,7 @@ async def answer(send: Callable[[Message], Any], status: int, line: str, headers
 def _place(error: Exception) -> str:
     """Where an error was raised: file and line, and nothing of what it is about."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if "veilroute" in frame.filename] or frames
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)] or frames
     if not ours:
         return "an unknown place"
     name = ours[-1].filename.replace("\\", "/").rsplit("/", 2)

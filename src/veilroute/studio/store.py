@@ -241,7 +241,7 @@ class Store:
 
     def result_path(self, job: Job, name: str) -> Path | None:
         """Where a result of a job is, if it has one of that name."""
-        path = self.attempt_folder(job.id, job.attempt) / "results" / name
+        path = results_folder(self.attempt_folder(job.id, job.attempt)) / name
         return path if name in self.results_of(job) and path.is_file() and not path.is_symlink() else None
 
     def results_of(self, job: Job) -> tuple[str, ...]:
@@ -299,7 +299,7 @@ class Store:
         """End this attempt at a job; nothing where it was ended or begun anew by somebody else."""
         folder = self.attempt_folder(job.id, job.attempt)
         results = list_results(folder)
-        size = sum((folder / "results" / name).stat().st_size for name in results)
+        size = sum((results_folder(folder) / name).stat().st_size for name in results)
         now = time.time()
         with self._changing(is_lasting=True) as db:
             changed = db.execute(
@@ -351,7 +351,8 @@ class Store:
             for path in folder.iterdir():
                 if path.name != str(job.attempt):
                     shutil.rmtree(path, ignore_errors=True)
-            for path in (folder / str(job.attempt)).iterdir():
+            attempt = folder / str(job.attempt)
+            for path in [*attempt.iterdir(), *_numbered_results(attempt)[:-1]]:
                 if path.name in _KEPT:
                     continue
                 if path.is_dir() and not path.is_symlink():
@@ -360,10 +361,26 @@ class Store:
                     path.unlink(missing_ok=True)
 
 
+def results_folder(attempt: Path) -> Path:
+    """Where the results of an attempt are now: in the folder with the highest number.
+
+    A worker puts results that belong together into a new folder, which appears under its number when all of them are in
+    it: nobody sees some of these beside some of those before. Without such folders (data of earlier versions) it is the
+    folder above.
+    """
+    return next(reversed(_numbered_results(attempt)), attempt / "results")
+
+
+def _numbered_results(attempt: Path) -> list[Path]:
+    """The folders that held the results of an attempt one after the other."""
+    found = (path for path in (attempt / "results").glob("[0-9]*") if path.name.isdecimal() and path.is_dir())
+    return sorted(found, key=lambda path: int(path.name))
+
+
 def list_results(attempt: Path) -> tuple[str, ...]:
     """The names of the results that an attempt has made so far."""
     try:
-        return tuple(sorted(entry.name for entry in os.scandir(attempt / "results") if entry.is_file()))
+        return tuple(sorted(entry.name for entry in os.scandir(results_folder(attempt)) if entry.is_file()))
     except OSError:
         return ()
 

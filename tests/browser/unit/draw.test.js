@@ -71,6 +71,14 @@ export async function testKeyedDrawsArePythons() {
   }
 }
 
+export async function testAsManyDigitsAsItTakes() {
+  const digit = 2n ** 255n, source = (...digits) => () => digits.shift();
+  equal(await drawWeighted([1, 1, 1], source(digit / 3n, 0n)), 0);
+  equal(await drawWeighted([1, 1, 1], source(digit / 3n, digit - 1n)), 1);
+  equal(await drawWeighted([1, 1, 1], source(digit / 3n + 1n)), 1);
+  equal(await drawWeighted([1, 0, 1], source(digit / 2n)), 2);
+}
+
 export async function testKeyedNumbersArePythons() {
   for (const { key, total, numbers } of (await vectors()).numbers) {
     const below = keyedNumbers(await openKey(keyFile(key)), [bytesOf("a"), bytesOf("")]);

@@ -2,6 +2,7 @@
 import { bestGuesses, commonStart, createObserver, positionOn } from "./observer.js";
 import { createWatch } from "./watch.js";
 import { decode } from "./geometry.js";
+import { observerFacts } from "./elements.js";
 import { equal, near, ok } from "./checks.js";
 
 const watch = {
@@ -13,12 +14,12 @@ const watch = {
     { walks: [1, 3], parts: [[2, 0], [2, 1]], title: "Class 2, as for C", classes: [2] },
   ],
   sights: { candidates: [0, 1, 1, 2], classes: [1, 1, 2, 2], joint: [0.25, 0.25, 0.125, 0.375], ways: [0, 0, 1, 2] },
-  near: { candidates: [0, 1, 2], rows: ["110", "111", "011"] },
+  areas: [[0, 1], [1, 2]], doors: [[1, 2]],
   trips: [
-    { at: [1, 3], worst: [0.75, 0.8], place: [0.4, 0.75], bayes: [0.375, 0.625], length: 5 },
-    { at: [1, 3], worst: [0.8, 1], place: [0.75, 1], bayes: [0.625, 0.75], length: 3 },
+    { at: [1, 3], worst: [0.75, 0.8], place: [0.4, 0.75], bayes: [0.375, 0.625], left: [3, 2], length: 5 },
+    { at: [1, 3], worst: [0.8, 1], place: [0.75, 1], bayes: [0.625, 0.75], left: [2, 1], length: 3 },
   ],
-  promised: { worst: 0.8, place: 0.75, bayes: 0.625 }, hiddenMass: 1,
+  promised: { worst: 0.8, place: 0.75, bayes: 0.625, left: 2 }, hiddenMass: 1,
   noTrip: { candidates: [], posterior: [], probability: 0, advice: null },
 };
 const observer = createObserver(watch);
@@ -49,16 +50,22 @@ export function testThatATripHasEndedTellsSomething() {
 }
 
 export function testFiguresHoldUntilTheNext() {
-  equal(observer.figures(0, 2), { worst: 0.75, place: 0.4, bayes: 0.375 });
+  equal(observer.figures(0, 2), { worst: 0.75, place: 0.4, bayes: 0.375, left: 3 });
   equal(observer.figures(0, 4).bayes, 0.625);
   equal(observer.figures(0, 0).bayes, null);
   equal(observer.figures(1, Infinity).bayes, 0.75);
 }
 
-export function testPlacesNearEachOtherCountTogether() {
-  near(observer.nearby(observer.chances(0, 0, 1)), 1);
-  near(observer.nearby(observer.chances(2, 1, 3)), 1);
-  near(observer.nearby(new Map([[0, 0.6], [1, 0], [2, 0.4]])), 0.6);
+export function testPlacesOfAnAreaCountTogether() {
+  near(observer.area(observer.chances(0, 0, 1)), 0.75);
+  near(observer.area(observer.chances(2, 1, 3)), 1);
+  near(observer.area(new Map([[0, 0.6], [1, 0], [2, 0.4]])), 0.6);
+}
+
+export function testNamesAtOneDoorAreOnePlace() {
+  near(observer.place(new Map([[0, 0.4], [1, 0.3], [2, 0.3]])), 0.6);
+  equal(observer.numPlaces(new Map([[0, 0.4], [1, 0.3], [2, 0.3]])), 2);
+  equal(observer.numPlaces(new Map([[0, 0], [1, 0.3], [2, 0]])), 1);
 }
 
 export function testThePromiseEndsAfterMNodesOfAnyTrip() {
@@ -107,7 +114,7 @@ export function testThePanelFollowsTheScrubber() {
   equal(scrubber.max, "4");
   scrubber.value = "3";
   scrubber.dispatchEvent(new Event("input"));
-  ok(panel.textContent.includes("2 of 3 places are still possible"));
+  ok(panel.textContent.includes("2 places are still possible. The observer is at most"));
   equal([...panel.querySelectorAll(".seat-out bdi")].map((name) => name.textContent), ["C"]);
   equal(scrubber.getAttribute("aria-valuetext"), "3 of 4 nodes");
   view.hide();
@@ -154,4 +161,15 @@ export function testLinkedTripsAreStackedByDay() {
   view.setDays(null);
   equal(panel.querySelectorAll(".seat-stack").length, 0);
   panel.remove();
+}
+
+export function testTheThreeFiguresComeInTheirOrderForEachObserver() {
+  const rows = [["Places that stay possible", "at least 3"], ["How sure of one place", "at most 33.3%"]];
+  const seats = [{ seen: "the first 2 nodes of a route", rows }, { seen: "the whole route", rows }];
+  const part = observerFacts({ seats, warnings: ["<b>91%</b>"], notes: ["4 names share 2 doors."] });
+  const said = [...part.children].map((each) => each.textContent);
+  equal(said[0], "An observer who sees the first 2 nodes of a route:");
+  equal(said[1], "Places that stay possibleat least 3How sure of one placeat most 33.3%");
+  equal(said.slice(2), ["An observer who sees the whole route:", said[1], "Warning: <b>91%</b>", "4 names share 2 doors."]);
+  equal(observerFacts().children.length, 0);
 }

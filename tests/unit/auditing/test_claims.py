@@ -10,7 +10,7 @@ import pytest
 
 import veilroute as vr
 from risk_plans import with_risk
-from veilroute.auditing import AuditReport, ClaimVerdict, survey
+from veilroute.auditing import AuditReport, ClaimVerdict, proofs, survey
 from veilroute.domain import Label
 
 CLAIMS = [
@@ -348,16 +348,17 @@ def test_without_its_domain_nothing_can_be_audited(playbook: vr.Playbook) -> Non
         vr.audit(replace(playbook, domain=None))
 
 
-def test_numbers_that_contradict_each_other_need_no_proof() -> None:
+def test_numbers_that_contradict_each_other_need_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     """Above the size that is re-proved, what is absurd on its face is still found."""
     domain = vr.generate_rooms(20, 30, seed=4)
     start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
     problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 14, seed=1))
-    playbook = replace(vr.solve(problem, vr.Privacy(k=2)), certificate=None, options={"partitioner": "df-bb"})
+    playbook = vr.solve(problem, vr.Privacy(k=2))
+    monkeypatch.setattr(proofs, "MAX_EFFORT", 100)
     honest = vr.audit(playbook)
     assert (honest.holds, honest.verdict) == (True, "unproved")
-    assert [v.claim for v in honest.claims if v.verdict == "unproved"] == ["bound", "optimality"]
-    assert "2 could not be checked here" in honest.to_text().splitlines()[0]
+    assert [v.claim for v in honest.claims if v.verdict == "unproved"] == ["certificate", "bound", "optimality"]
+    assert "3 could not be checked here" in honest.to_text().splitlines()[0]
     assert "UNPROVED  optimality" in honest.to_text()
     many = replace(playbook.claims, num_anonymizable=99, delta=14 / 99)
     assert "only 14 can be covered" in broken(playbook, claims=many)["anonymizable"]

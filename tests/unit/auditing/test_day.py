@@ -334,7 +334,7 @@ def test_a_day_alone_leaves_the_files_unproved(tmp_path: Path) -> None:
     alone = vr.audit_day(drawn.book, folder / "day.json", dispatcher=drawn.run)
     assert alone.verdict == "holds" and "day.json alone" in alone.to_text()
     at = drawn.day.tours[0].begins_s[1]
-    with pytest.raises(vr.InvalidInputError, match="fleet-replan"):
+    with pytest.raises(vr.InvalidInputError, match="before: expected the day that it goes on from"):
         vr.audit_day(drawn.book, vr.redispatch(drawn.book, drawn.day, at=at))
     with pytest.raises(vr.FileFormatError, match=r"no day\.json"):
         vr.audit_day(drawn.book, tmp_path)

@@ -57,8 +57,13 @@ def plainly_hides(rule: ClassRule, group: tuple[int, ...]) -> bool:
     if rule.beta is None:
         return any(not any(near(a, b) for a, b in combinations(some, 2)) for some in combinations(group, rule.k))
     total = sum(rule.masses[c] for c in group)
-    around = (sum(rule.masses[b] for b in group if a == b or near(a, b)) for a in group)
-    return bool(group) and max(around) <= rule.beta * total * (1 + 1e-9)
+    areas = (
+        some
+        for size in range(1, len(group) + 1)
+        for some in combinations(group, size)
+        if all(near(a, b) for a, b in combinations(some, 2))
+    )
+    return bool(group) and max(sum(rule.masses[c] for c in some) for some in areas) <= rule.beta * total * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("with_beta", [False, True])

@@ -21,7 +21,7 @@ def test_json_holds_what_the_contract_promises(report: AuditReport) -> None:
     data = report.to_dict()
     assert json.loads(json.dumps(data)) == data
     figures = {"total_extra", "worst_extra", "playbook_sha256"}
-    assert set(data) == {"holds", "verdict", "claims", "anonymity", "bound_to", *figures}
+    assert set(data) == {"holds", "verdict", "claims", "anonymity", "bound_to", "observer", *figures}
     assert (data["holds"], data["verdict"]) == (True, "holds")
     assert set(data["claims"][0]) == {"claim", "holds", "verdict", "evidence", "checked"}
     assert {"m", "smallest_class", "revealed"} <= set(data["anonymity"][0])
@@ -45,8 +45,8 @@ def test_text_begins_with_the_verdict_in_plain_words(report: AuditReport) -> Non
     lines = report.to_text().splitlines()
     assert lines[0] == "The playbook keeps its word: all 20 claims hold."
     assert " ".join(lines[2:4]) == (
-        "Whoever watches a whole trip with our map and our code is left with at least 2 possible transit points, "
-        "2 of them at least 2 apart on foot: that holds for 4 of 4 candidates."
+        "An observer who sees a whole trip and has our map and our code still has at least 2 possible places to choose "
+        "from, 2 of them at least 2 apart on foot: that holds for 4 of 4 candidates."
     )
     assert max(map(len, lines[:4])) <= 100
     assert "  OK        walk " in report.to_text()
@@ -79,10 +79,10 @@ def test_text_says_who_is_not_protected_and_why(report: AuditReport) -> None:
 
 def test_text_says_what_was_promised(report: AuditReport) -> None:
     assert "all of them at least 5 apart" in words(report, privacy=vr.Privacy(k=3, ell=5, spread="all-pairs"))
-    assert "at least 1 possible transit point: that" in words(report, privacy=vr.Privacy(k=1))
-    assert "Whoever watches the first 7 nodes of a trip with" in words(report, privacy=vr.Privacy(m=7))
+    assert "at least 1 possible place to choose from: that" in words(report, privacy=vr.Privacy(k=1))
+    assert "An observer who sees the first 7 nodes of a trip and has" in words(report, privacy=vr.Privacy(m=7))
     assert "After the first node nothing is promised" in words(report, privacy=vr.Privacy(m=1))
-    assert "a whole trip, and links the 3 trips, with our map" in words(report, num_trips=3)
+    assert "a whole trip, links the 3 trips and has our map" in words(report, num_trips=3)
 
 
 def test_many_changes_are_cut_short(report: AuditReport) -> None:

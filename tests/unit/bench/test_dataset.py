@@ -120,7 +120,10 @@ def test_classes_and_routes_alone_are_enough(dataset: Path) -> None:
         ]  # fmt: skip
         (folder / path.name).write_text(json.dumps({"classes": classes}), encoding="ascii")
     (standing,) = verify_dataset(dataset, [folder]).standings
-    assert (standing.num_accepted, standing.num_optimal) == (4, 4)
+    # They carry no proof, and the optima beside which they stand were not audited.
+    assert (standing.num_accepted, standing.num_optimal, standing.num_trusted) == (4, 0, 4)
+    ranking = verify_dataset(dataset, [folder], with_optima=True)
+    assert [(one.num_optimal, one.num_trusted) for one in ranking.standings] == [(4, 0), (4, 0)]
     assert standing.excess == pytest.approx(0, abs=1e-9)
 
 

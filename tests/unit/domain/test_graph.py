@@ -83,7 +83,7 @@ def test_networkx_round_trip_keeps_labels_costs_and_positions() -> None:
 
 
 def test_undirected_networkx_graphs_count_both_ways() -> None:
-    domain = vr.Domain.from_networkx(nx.path_graph(3))
+    domain = vr.Domain.from_networkx(nx.path_graph(3), default_cost=1)
     assert domain.labels is None
     assert domain.num_edges == 4
     assert domain.unit_cost == 1
@@ -127,7 +127,7 @@ def test_nodes_outside_are_named(line5: vr.Domain) -> None:
 
 def test_labels_become_plain_and_others_are_refused() -> None:
     tuples = nx.relabel_nodes(nx.path_graph(3), {i: (np.int64(i), np.int64(7)) for i in range(3)})
-    domain = vr.Domain.from_networkx(tuples)
+    domain = vr.Domain.from_networkx(tuples, default_cost=1)
     assert domain.labels == ((0, 7), (1, 7), (2, 7))
     assert domain.parse_label("(1, 7)") == (1, 7)
     for graph in (
@@ -137,13 +137,13 @@ def test_labels_become_plain_and_others_are_refused() -> None:
         with pytest.raises(
             vr.InvalidInputError, match="labels: expected an integer, printable text, or a tuple of these"
         ):
-            vr.Domain.from_networkx(graph)
+            vr.Domain.from_networkx(graph, default_cost=1)
     with pytest.raises(vr.InvalidInputError, match="differ as text"):
         vr.Domain.from_edges(2, [0], [1], [1], labels=[5, "5"])
 
 
 def test_tuples_in_tuples_survive_the_file(tmp_path: Path) -> None:
-    domain = vr.Domain.from_networkx(nx.line_graph(nx.cycle_graph(6)))
+    domain = vr.Domain.from_networkx(nx.line_graph(nx.cycle_graph(6)), default_cost=1)
     names = domain.labels or ()
     problem = vr.Problem(domain, [vr.Trip(names[0], names[1])], names[2:], vr.Explicit({n: [n] for n in names}))
     playbook = vr.solve(problem, vr.Privacy(k=2))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from html import unescape
+from html import escape, unescape
 
 import pytest
 
@@ -46,7 +46,9 @@ def test_a_playbook_without_its_map_says_so() -> None:
 def test_an_audit_shows_every_claim_with_its_verdict() -> None:
     report = vr.audit(little_book())
     html = shown(report)
-    assert html.count("<tr>") == 2 + len(report.claims) + len(report.bound_to)
+    known = report.observer.rows()
+    assert html.count("<tr>") == 3 + len(known) + len(report.claims) + len(report.bound_to)
+    assert all(escape(name) in html and escape(value) in html for name, value in known)
     for claim in report.claims:
         assert f"<code>{claim.claim}</code>" in html
     assert report.headline in unescape(html)

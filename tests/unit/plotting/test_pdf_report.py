@@ -37,7 +37,8 @@ def test_it_has_everything_a_manager_asks_for(tmp_path: Path, written: list[list
     assert write_report(book, tmp_path / "r.pdf").holds
     said = " ".join(text for page in written for text in page)
     for words in (
-        "The playbook keeps its word", "6 of 6 customers", "Extra for hiding", "Worst case", "guesses right 33.3%",
+        "The playbook keeps its word", "6 of 6 customers", "Extra for hiding", "Worst case",
+        "right 33.3% of the time, averaged over all trips",
         "minutes alone", "extra minutes", "Branch Harbour", "coverage", "SHA-256", book.sha256, book.domain_sha256,
         ATTRIBUTION, "page 1 of", "behave the same at each",
     ):  # fmt: skip
@@ -103,8 +104,8 @@ def test_a_forged_playbook_is_not_whitewashed(tmp_path: Path, written: list[list
     assert not write_report(replace(book, claims=claims), tmp_path / "r.pdf").holds
     said = " ".join(text for page in written for text in page)
     assert "Do not rely on this playbook" in said
-    assert "guesses right 33.3%" in said
-    assert "guesses right 1.0%" not in said
+    assert "right 33.3% of the time, averaged over all trips" in said
+    assert "right 1% of the time" not in said
     assert "0.5 s more" not in said
 
 

@@ -123,7 +123,7 @@ def test_the_html_map_has_rings_and_bars(town: vr.Playbook) -> None:
     bars = [group["bar"] for group in book["trips"][0]["classes"] if "bar" in group]
     assert len(bars) == len(vr.risk(town).routes)
     assert all(sum(chance for _, chance in bar) == pytest.approx(1) for bar in bars)
-    assert ["Risk", "no place is likelier than 45.0%"] in book["summary"]
+    assert ["Risk", "no area less than 1 across is likelier than 45%"] in book["summary"]
     assert "<b>North" not in page
     (north,) = [candidate for candidate in book["candidates"] if candidate["name"] == "<b>North</b>"]
     assert north["letters"] == "a"

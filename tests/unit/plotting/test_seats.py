@@ -107,7 +107,7 @@ def test_everybody_is_given_what_the_command_gives(book: Playbook) -> None:
     for label, place in zip(book.candidates, drive["places"], strict=True):
         assert place["text"] == label_text(label)
         assert place["json"].encode() == dump_canonical(label)
-        groups = book.classes_of(label)
+        groups = book.draw_order(label)
         try:
             book.route_for(label)
             if not is_hidden(book, book.hidden_classes if book.is_randomised else groups[:1]):
@@ -152,11 +152,34 @@ def test_parts_lead_along_the_members_own_routes() -> None:
 
 
 def test_the_hash_is_that_by_which_the_command_draws() -> None:
+    book = grid_book(risk=0.4, ell=1, mechanism="randomised")
+    for label, place in zip(book.candidates, drive_data(book)["places"], strict=True):
+        assert place["drawSha256"] == book.draw_sha256(label)
+    assert all(place["drawSha256"] is None for place in drive_data(little_book())["places"])
+
+
+def test_the_page_goes_through_the_classes_in_the_order_of_the_command() -> None:
+    book = grid_book(risk=0.4, ell=1, mechanism="randomised")
+    turned = replace(book, classes=tuple(book.classes[::-1]))
+    one, other = drive_data(book), drive_data(turned)
+    assert any(len(place["draws"]) > 1 for place in one["places"])
+
+    def told(drive: dict[str, Any]) -> list[Any]:
+        return [
+            (place["drawSha256"], draw["share"], [texts(drive, number) for number in draw["routes"]])
+            for place in drive["places"]
+            for draw in place["draws"]
+        ]
+
+    assert told(one) == told(other)
+
+
+def test_copies_of_a_route_that_say_another_cost_are_one_route() -> None:
     book = little_book()
-    assert drive_data(book)["sha256"] == book.sha256
-    more = book.with_contingencies(worst=1)
-    assert more.contingencies
-    assert drive_data(more)["sha256"] == book.sha256 != more.sha256
+    first, *others = book.classes
+    own = {(0, member): replace(first.routes[0], cost=i) for i, member in enumerate(first.members)}
+    forged = replace(book, classes=(replace(first, member_routes=own), *others))
+    assert drive_data(forged) == drive_data(book)
 
 
 def find_as_the_page(drive: dict[str, Any], text: str) -> int:
@@ -224,7 +247,7 @@ def test_sights_are_those_of_the_posterior(book: Playbook) -> None:
     assert watch["sights"]["joint"] == sights.joint.tolist()
     assert watch["sights"]["classes"] == (sights.classes + 1).tolist()
     risk = measure_risk(book)
-    promised = {"worst": risk.worst, "place": risk.worst_place, "bayes": risk.bayes_success}
+    promised = {"worst": risk.worst, "place": risk.worst_place, "bayes": risk.bayes_success, "left": risk.num_possible}
     assert watch["promised"] == promised
     assert (watch["m"], watch["bound"]) == (book.privacy.m, book.privacy.beta)
     assert watch["hiddenMass"] == risk.hidden_mass
@@ -247,7 +270,7 @@ def test_figures_of_a_trip_alone_are_those_of_the_risk() -> None:
         assert trip["length"] == len(risk.over_time)
         for step in risk.over_time:
             at = max(i for i, first in enumerate(trip["at"]) if first <= step.m)
-            assert tuple(trip[name][at] for name in ("worst", "place", "bayes")) == step.figures
+            assert tuple(trip[name][at] for name in ("worst", "place", "bayes", "left")) == step.figures
 
 
 @pytest.mark.parametrize("name", ["partition", "randomised", "finite m", "triangle"])
@@ -260,7 +283,7 @@ def test_earlier_trips_count_as_seen_whole(name: str) -> None:
             numbers = np.array([seen.index(each) for each in seen])[sights.ways]
             groups = [np.flatnonzero(numbers == number) for number in sorted(set(numbers.tolist()))]
             at = max(i for i, first in enumerate(figures["at"]) if first <= m)
-            found = tuple(figures[each][at] for each in ("worst", "place", "bayes"))
+            found = tuple(figures[each][at] for each in ("worst", "place", "bayes", "left"))
             assert found == pytest.approx(tuple(sights.figures(groups)))
 
 
@@ -286,12 +309,11 @@ def test_the_posterior_by_the_data_is_the_bayesian_observers() -> None:
             assert beliefs == pytest.approx(np.array(observer.believe(seen, m)))
 
 
-def test_near_places_are_marked_where_they_count() -> None:
-    assert watch_data(little_book())["near"] is None
-    near = watch_data(grid_book(k=2, ell=4))["near"]
-    rows = [[sign == "1" for sign in row] for row in near["rows"]]
-    assert all(rows[i][i] for i in range(len(rows)))
-    assert np.array_equal(np.array(rows), np.array(rows).T)
+def test_areas_are_listed_where_places_are_close() -> None:
+    assert watch_data(little_book())["areas"] == []
+    areas = watch_data(grid_book(k=2, ell=4))["areas"]
+    assert areas and all(len(set(area)) > 1 for area in areas)
+    assert not any(set(one) < set(other) for one in areas for other in areas)
 
 
 def test_a_playbook_that_contradicts_itself_is_refused() -> None:

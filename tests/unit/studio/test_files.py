@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 from veilroute.errors import InvalidInputError
-from veilroute.studio.files import MOST_NAME, classify, clean_name
+from veilroute.studio.files import _BY_SUFFIX, MOST_NAME, classify, clean_name
 
 
 @pytest.mark.parametrize(
@@ -39,10 +40,27 @@ def test_a_long_name_keeps_its_ending() -> None:
     [
         ("a.map", b"type octile", "map", ".map"),
         ("a.SCEN", b"version 1", "scenario", ".scen"),
-        ("a.in", b"2 1", "instance", ".in"),
-        ("a.osm.pbf", b"\x00\x00", "osm", ".osm.pbf"),
-        ("a.pbf", b"\x00\x00", "osm", ".osm.pbf"),
-        ("a.npz", b"PK", "network", ".npz"),
+        ("a.map", b"height 2\r\nwidth 3\r\nmap\r\n", "map", ".map"),
+        ("a.scen", b"0 a.map 3 3 0 0 2 2 4\n", "scenario", ".scen"),
+        ("a.in", b"2 1\n0 1 1", "instance", ".in"),
+        ("a.osm.pbf", b"\0\0\0\x0d\n\tOSMHeader", "osm", ".osm.pbf"),
+        ("a.pbf", b"\0\0\0\x0d\n\tOSMHeader", "osm", ".osm.pbf"),
+        ("a.osm", b"<?xml version='1.0'?>\n<osm version='0.6'>", "osm", ".osm"),
+        ("a.osm.gz", b"\x1f\x8b\x08", "osm", ".osm.gz"),
+        ("a.osm.bz2", b"BZh91AY", "osm", ".osm.bz2"),
+        ("a.npz", b"PK\x03\x04", "network", ".npz"),
+        ("a.graphml", b'<graphml xmlns="x">', "network", ".graphml"),
+        ("a.gr", b"c Rome\np sp 2 1\n", "network", ".gr"),
+        ("a.gr.gz", b"\x1f\x8b\x08", "network", ".gr.gz"),
+        ("a.xlsx", b"PK\x03\x04", "table", ".xlsx"),
+        ("a.kmz", b"PK\x03\x04", "table", ".kmz"),
+        ("a.gpkg", b"SQLite format 3\0", "table", ".gpkg"),
+        ("a.kml", b'\xef\xbb\xbf<?xml version="1.0"?><kml>', "table", ".kml"),
+        ("a.gpx", '<?xml version="1.0" encoding="UTF-16"?><gpx>'.encode("utf-16"), "table", ".gpx"),
+        ("a.geojson", b' {"type":"Feature"}', "table", ".geojson"),
+        ("a.csv", "name;straße\n".encode("cp1252"), "table", ".csv"),
+        ("a.tsv", "name\tö\n".encode("utf-16-le"), "table", ".tsv"),
+        ("a.txt", "name,ö\n".encode() * 2**14, "table", ".txt"),
         ("a.csv", b"name,lat,lon\n", "table", ".csv"),
         ("a.csv", b"from,to,cost\n1,2,3\n", "network", ".csv"),
         ("a.json", b'{"candidates":[],"format":"veilroute-instance/1"}', "instance", ".json"),
@@ -75,3 +93,21 @@ def test_what_is_not_taken(tmp_path: Path, name: str, content: bytes, words: str
     path.write_bytes(content)
     with pytest.raises(InvalidInputError, match=words):
         classify(path, name)
+
+
+@pytest.mark.parametrize("suffix", sorted(set(_BY_SUFFIX)))
+def test_random_bytes_are_refused_under_every_ending(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / "incoming"
+    for seed in range(20):
+        path.write_bytes(random.Random(seed).randbytes(100 * (seed + 1)))
+        with pytest.raises(InvalidInputError) as caught:
+            classify(path, f"a{suffix}")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", [".map", ".scen", ".in", ".osm", ".graphml", ".gr", ".geojson", ".kml", ".xlsx"])
+def test_text_of_another_kind_is_refused_by_its_own_name(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / "incoming"
+    path.write_bytes(b"Dear all,\nplease find the map attached.\n")
+    with pytest.raises(InvalidInputError, match=f"^office{suffix}: the name ends with {suffix}, but"):
+        classify(path, f"office{suffix}")

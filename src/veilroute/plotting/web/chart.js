@@ -1,11 +1,11 @@
-// Risk over time as a small picture with a table beside it: the most that is known of a place, and how often the best
+// Risk over time as a small picture with a table beside it: how sure an observer can be at worst, and how often the best
 // guess is right, after so many nodes.
 import { buildElement, percent } from "./elements.js";
 
 const CHART = { wide: 320, high: 120, left: 34, right: 314, top: 8, low: 102 };
 
-// figures: {at, worst, bayes, length} of a trip; promise: {m, bound, near, distance}. setStep moves to another step.
-export function buildRiskChart({ at, worst, bayes, length }, { m, bound, near, distance }) {
+// figures: {at, worst, bayes, length} of a trip; promise: {m, bound, areas, distance}. setStep moves to another step.
+export function buildRiskChart({ at, worst, bayes, length }, { m, bound, areas, distance }) {
   const { left, right, top, low } = CHART;
   const toX = (step) => left + (right - left) * (length > 1 ? (step - 1) / (length - 1) : 0);
   const toY = (share) => low - (low - top) * share;
@@ -32,7 +32,7 @@ export function buildRiskChart({ at, worst, bayes, length }, { m, bound, near, d
     now.setAttribute("x1", toX(Math.min(step, length)));
     now.setAttribute("x2", toX(Math.min(step, length)));
   };
-  const legend = chartLegend(bound, near && distance);
+  const legend = chartLegend(bound, (!areas || areas.length) && distance);
   const figure = buildElement("figure", { class: "seat-figure" }, svg, legend, riskTable(at, worst, bayes));
   return { figure, setStep };
 }
@@ -57,11 +57,11 @@ function unpromised(from) {
 }
 
 function chartLegend(bound, distance) {
-  const around = distance ? ` and those closer than ${distance}` : "";
+  const what = distance ? `an area less than ${distance} across` : "one place";
   return buildElement(
     "figcaption", {},
-    buildElement("span", { class: "seat-key seat-key-worst" }, `the most that is known of a place${around}`),
-    buildElement("span", { class: "seat-key seat-key-bayes" }, "how often the best guess is right"),
+    buildElement("span", { class: "seat-key seat-key-worst" }, `how sure an observer can be of ${what} at worst`),
+    buildElement("span", { class: "seat-key seat-key-bayes" }, "how often the best guess is right on average"),
     bound === null ? null : boundKey(bound),
   );
 }
@@ -74,14 +74,14 @@ function chartText(at, worst, bayes, length) {
   if (!at.length) return "No risk over time: nobody is hidden";
   const last = at.length - 1;
   const part = (values) => `${percent(values[0] ?? 0)} after 1 node to ${percent(values[last] ?? 0)} after ${length}`;
-  return `Risk over time. The most that is known: ${part(worst)}. The best guess is right: ${part(bayes)}.`;
+  return `Risk over time. How sure an observer can be at worst: ${part(worst)}. The best guess is right: ${part(bayes)}.`;
 }
 
 function riskTable(at, worst, bayes) {
   const cells = (texts) => texts.map((text) => buildElement("td", {}, text));
   const values = (i) => [String(at[i]), percent(worst[i] ?? 0), percent(bayes[i] ?? 0)];
   const rows = at.map((_, i) => buildElement("tr", {}, ...cells(values(i))));
-  const heads = ["Nodes seen", "Most that is known", "Best guess is right"];
+  const heads = ["Nodes seen", "Sure at worst", "Best guess is right on average"];
   const head = buildElement("tr", {}, ...heads.map((text) => buildElement("th", { scope: "col" }, text)));
   const table = buildElement("table", {}, buildElement("thead", {}, head), buildElement("tbody", {}, ...rows));
   return buildElement("details", {}, buildElement("summary", {}, "The same as a table"), table);

@@ -6,7 +6,8 @@ import { hmacBytes, joinBytes } from "./hash.js";
 const LONGEST_TYPED = 10000;
 const KEY_HEADER = "veilroute-key/1\n";
 const KEY_DIGITS = 64;
-const DRAW_HEADER = "veilroute-draw/1";
+const DRAW_HEADER = "veilroute-draw/2";
+const DIGIT = 2n ** 255n;
 // What Python calls space; JavaScript's \s is not the same.
 const SPACE = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const SPACE_ROUND = new RegExp(`^${SPACE}+|${SPACE}+$`, "g");
@@ -66,18 +67,23 @@ export async function chooseDraw(drive, at, key, occasion) {
   if (!drive.isRandomised) return place.draws[0];
   const weights = place.draws.map((draw) => draw.share);
   if (!weights.some((weight) => weight !== 0)) return place.draws[0];
-  const parts = [hexBytes(drive.sha256), utf8(place.json), occasionBytes(occasion)];
+  const parts = [hexBytes(place.drawSha256), utf8(place.json), occasionBytes(occasion)];
   return place.draws[await drawWeighted(weights, key ? keyedNumbers(key, parts) : freshBelow)];
 }
 
-// A position with a chance exactly proportional to its weight: over a common power of two, doubles are integers.
+// A position with a chance exactly proportional to its weight: over a common power of two, doubles are integers. A
+// uniform number falls to one of them; it has as many digits as it takes to tell to which.
 export async function drawWeighted(weights, below) {
   const ratios = weights.map(integerRatio);
   const scale = Math.max(...ratios.map(([, shift]) => shift));
   let end = 0n;
   const ends = ratios.map(([number, shift]) => (end += number << BigInt(scale - shift)));
-  const number = await below(end);
-  return ends.findIndex((each) => number < each);
+  for (let number = 0n, scale = 1n; ;) {
+    [number, scale] = [number * DIGIT + await below(DIGIT), scale * DIGIT];
+    const least = number * end / scale, most = ((number + 1n) * end - 1n) / scale;
+    const position = ends.findIndex((each) => least < each);
+    if (most < ends[position]) return position;
+  }
 }
 
 // A double as [integer, shift], meaning integer / 2 ** shift, with the smallest shift that there is.

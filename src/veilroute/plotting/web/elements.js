@@ -34,6 +34,20 @@ export function percent(share) {
   return `${(100 * share).toFixed(1)}%`;
 }
 
+// What an observer can find out: three figures in their order and an average, for one who sees what is promised about
+// and, where that is less, for one who sees all; then what to be careful about. As exposure.py says it.
+export function observerFacts({ seats, warnings, notes = [] } = { seats: [], warnings: [] }) {
+  const facts = ({ seen, rows }) => [
+    buildElement("p", {}, `An observer who sees ${seen}:`),
+    buildElement("dl", { class: "facts" }, ...rows.flatMap(([name, value]) => [
+      buildElement("dt", {}, name), buildElement("dd", {}, value),
+    ])),
+  ];
+  const warned = warnings.map((text) => buildElement("p", { class: "seat-warning" }, `Warning: ${text}`));
+  const noted = notes.map((text) => buildElement("p", {}, text));
+  return buildElement("section", { class: "observer", "aria-label": "The observer" }, ...seats.flatMap(facts), ...warned, ...noted);
+}
+
 export function labelled(text, control) {
   return buildElement("label", { class: "field" }, buildElement("span", {}, text), control);
 }

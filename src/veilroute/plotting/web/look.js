@@ -1,5 +1,5 @@
 // Look: what was planned, the classes and their routes, one at a time or all, directions, detours, who is not hidden.
-import { buildElement, isolated, nameElement } from "./elements.js";
+import { buildElement, isolated, nameElement, observerFacts } from "./elements.js";
 
 export function createLook(panel, map, scene) {
   const book = scene.playbook,
@@ -115,6 +115,7 @@ export function createLook(panel, map, scene) {
     ...[
       lead,
       trips,
+      observerFacts(book.observer),
       summaryList(book),
       classesHead(book),
       ways.element,

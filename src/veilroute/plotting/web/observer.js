@@ -42,14 +42,23 @@ export function createObserver(watch) {
       return found;
     },
 
-    // The largest chance of the places that are closer than ell to one that is possible, itself included.
-    nearby: (chances) => largestNearby(watch.near, chances),
+    // The largest chance of one place (names at one door add up), and of an area: places that are pairwise close.
+    // Where there are too many areas to list, that of an area is null.
+    place: (chances) => largestSum(watch.doors, chances),
+    area: (chances) => watch.areas && largestSum(watch.areas, chances),
+    // How many places are possible, names at one door as one.
+    numPlaces(chances) {
+      const isPossible = (candidate) => chances.get(candidate) > 0;
+      const doubled = watch.doors.map((names) => Math.max(0, names.filter(isPossible).length - 1));
+      return [...chances.keys()].filter(isPossible).length - doubled.reduce((sum, num) => sum + num, 0);
+    },
 
-    // Over all routes, after so many nodes of a trip: {worst, place, bayes}.
+    // Over all routes, after so many nodes of a trip: {worst, place, bayes, left}; worst is that of an area.
     figures(trip, step) {
-      const { at, worst, place, bayes } = watch.trips[trip];
+      const { at, worst, place, bayes, left } = watch.trips[trip];
       const i = at.findLastIndex((first) => first <= step);
-      return i < 0 ? { worst: null, place: null, bayes: null } : { worst: worst[i], place: place[i], bayes: bayes[i] };
+      if (i < 0) return { worst: null, place: null, bayes: null, left: null };
+      return { worst: worst[i], place: place[i], bayes: bayes[i], left: left[i] };
     },
 
     // Whether what has been seen is within what the playbook makes promises about.
@@ -74,16 +83,9 @@ export function bestGuesses(chances) {
   return [...chances].filter(isBest).map(([candidate]) => candidate);
 }
 
-function largestNearby(near, chances) {
-  const single = Math.max(0, ...chances.values());
-  if (!near) return single;
-  const position = new Map(near.candidates.map((candidate, i) => [candidate, i]));
-  const possible = [...chances].filter(([candidate, chance]) => chance > 0 && position.has(candidate));
-  const sums = possible.map(([one]) => {
-    const row = near.rows[position.get(one)];
-    return possible.reduce((sum, [other, chance]) => sum + (row[position.get(other)] === "1" ? chance : 0), 0);
-  });
-  return Math.min(1, Math.max(single, ...sums));
+function largestSum(groups, chances) {
+  const sums = groups.map((group) => group.reduce((sum, candidate) => sum + (chances.get(candidate) ?? 0), 0));
+  return Math.min(1, Math.max(0, ...chances.values(), ...sums));
 }
 
 // Where a way is after so many nodes of a trip, in map units, and on which part of which class's line.

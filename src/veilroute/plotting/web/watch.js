@@ -3,7 +3,7 @@
 // is drawn and the stop is to be guessed.
 import { buildRiskChart } from "./chart.js";
 import { drawWeighted, freshBelow } from "./draw.js";
-import { buildElement, isolated, labelled, nameElement, percent } from "./elements.js";
+import { buildElement, isolated, labelled, nameElement, observerFacts, percent } from "./elements.js";
 import { decode } from "./geometry.js";
 import { bestGuesses, createObserver, positionOn } from "./observer.js";
 import { buildStack } from "./stacked.js";
@@ -30,13 +30,13 @@ export function createWatch(panel, map, scene, { days = null } = {}) {
 function whyNot(watch) {
   if (!watch) return "There is no playbook to watch.";
   if (watch.refused) return `This playbook cannot be watched: ${watch.refused}`;
-  return watch.ways.length ? "" : "Nobody is hidden whom an observer could look for: there is no route to watch.";
+  return watch.ways.length ? "" : "No place is hidden that an observer could look for: there is no route to watch.";
 }
 
 function createSeat(map, scene, watch) {
   const { candidates, trips } = scene.playbook, observer = createObserver(watch);
   const state = { way: 0, trip: 0, step: 1, timer: null, round: null, isShown: false, told: "" };
-  const parts = seatParts(watch, trips);
+  const parts = seatParts(watch, trips, scene.playbook.observer);
   const bars = createBars(candidates, observer.hidden);
   const game = createGame(candidates);
   const charts = watch.trips.map((figures) => buildRiskChart(figures, watch));
@@ -61,10 +61,11 @@ function createSeat(map, scene, watch) {
 
   // Read aloud only when something has changed, not at every node.
   function tell(chances) {
-    const possible = [...chances.values()].filter((chance) => chance > 0).length;
-    const most = Math.max(0, ...chances.values()), nearby = observer.nearby(chances);
-    let text = `${possible} of ${chances.size} places are still possible; none is likelier than ${percent(most)}.`;
-    if (nearby > most + 1e-9) text += ` Places closer than ${watch.distance} to one together: ${percent(nearby)}.`;
+    const area = observer.area(chances);
+    const num = observer.numPlaces(chances);
+    let text = `${num} place${num === 1 ? " is" : "s are"} still possible. `
+      + `The observer is at most ${percent(observer.place(chances))} sure of one place`;
+    text += area === null ? "." : ` and at most ${percent(area)} sure of ${areaText(watch)}.`;
     if (text !== state.told) parts.status.textContent = state.told = text;
   }
 
@@ -162,7 +163,7 @@ function createSeat(map, scene, watch) {
   };
 }
 
-function seatParts(watch, trips) {
+function seatParts(watch, trips, known) {
   const route = buildElement("select", {}, ...watch.ways.map(({ title }, i) => {
     return buildElement("option", { value: i }, isolated(title));
   }));
@@ -174,7 +175,8 @@ function seatParts(watch, trips) {
   const tripField = labelled("Trip; those before it count as seen whole", trip);
   tripField.hidden = trips.length < 2;
   const elements = [
-    buildElement("p", { class: "seat-muted" }, "Whoever watches knows the playbook. What does a route tell?"),
+    observerFacts(known),
+    buildElement("p", { class: "seat-muted" }, "The observer knows the playbook. What does a route tell?"),
     labelled("Route that is watched", route), tripField,
     buildElement("div", { class: "seat-row" }, play, scrubber, count), status, promise,
   ];
@@ -188,11 +190,15 @@ function promiseText(watch, isPromised, figures) {
   return isPromised ? `${until}.${risk}` : `${until}: more has been seen, and nothing is promised any more.${risk}`;
 }
 
-function riskText(watch, { worst, place, bayes }) {
+function riskText(watch, { worst, place, bayes, left }) {
   if (worst === null) return "";
-  const near = worst > place ? ` (with places closer than ${watch.distance}: ${percent(worst)})` : "";
-  return ` Over all routes, by now: a place is at worst ${percent(place)} certain${near}, and the best guess is right `
-    + `${percent(bayes)} of the time.`;
+  return ` Over all routes, by now: at least ${left} place${left === 1 ? " stays" : "s stay"} possible; an observer is at most ${percent(place)} `
+    + `sure of one place and at most ${percent(worst)} sure of ${areaText(watch)}; `
+    + `the best guess is right ${percent(bayes)} of the time, averaged over all routes.`;
+}
+
+function areaText(watch) {
+  return watch.distance === "0" ? "an area (here, a single place)" : `an area less than ${watch.distance} across`;
 }
 
 function nearestPlace(candidates, hidden, { x, y, text }) {
@@ -259,7 +265,8 @@ function createGame(candidates) {
     begin.hidden = true;
     guess.hidden = end.hidden = about.hidden = false;
     about.textContent = "Each place is the stop as often as it is probable. Choose one in the list or on the map. "
-      + `Whoever sees all of it and guesses best is right ${percent(bayes ?? 0)} of the time: nobody can do better.`;
+      + `The best guess of an observer who sees all of it is right ${percent(bayes ?? 0)} of the time, averaged over all `
+      + "routes.";
     result.textContent = "";
   }
 
@@ -275,8 +282,8 @@ function createGame(candidates) {
     result.replaceChildren(
       isRight ? "Right: it was " : "No: it was ", nameElement(candidates[secret].name), `. ${wasBest}`,
       ...(best.includes(picked) ? [] : [nameElement(candidates[best[0]].name)]), `, with ${percent(most)}. `,
-      `After so many nodes one can be right ${percent(bayes ?? 0)} of the time at best. So far: ${score.right} of `,
-      `${score.rounds} right, where guessing best would give ${score.best.toFixed(1)} on average.`,
+      `After this many nodes the best guess is right ${percent(bayes ?? 0)} of the time, averaged over all routes. `,
+      `So far: ${score.right} of ${score.rounds} right; the best guesses would give ${score.best.toFixed(1)} on average.`,
     );
   }
 

@@ -45,6 +45,14 @@ function sharedWalk(scene, number) {
 
 const labelOf = (label) => (Array.isArray(label) ? label.join(",") : String(label));
 
+// What people call a place; a node that is no place has its label alone.
+function namesOf(scene) {
+  const { candidates, trips } = scene.playbook,
+    places = [...trips.flatMap(({ start, goal }) => [start, goal]), ...candidates];
+  const called = new Map(places.map(({ label, name }) => [label, name]));
+  return (label) => called.get(labelOf(label)) ?? labelOf(label);
+}
+
 // A,B is a road in both directions; it can be told from its parts only where both ends have as many commas.
 const isTwoWay = (from, to) => from.text.split(",").length === to.text.split(",").length;
 
@@ -66,7 +74,8 @@ function coded(points) {
 
 function createReplan(studio, scene, playbook) {
   const { map } = studio,
-    classes = scene.playbook.trips[0].classes;
+    classes = scene.playbook.trips[0].classes,
+    nameOf = namesOf(scene);
   const group = select(
     classes.map(({ number }) => [String(number), `Class ${number}`]),
     null,
@@ -175,7 +184,7 @@ function createReplan(studio, scene, playbook) {
 
   function showFound(found, job) {
     const names = (labels) =>
-      labels.length ? labels.flatMap((label, i) => [i ? ", " : "", named(labelOf(label))]) : ["nobody"];
+      labels.length ? labels.flatMap((label, i) => [i ? ", " : "", named(nameOf(label))]) : ["no place"];
     const lines =
       found.choice === null
         ? undecided(found, names)
@@ -267,6 +276,7 @@ function createReplan(studio, scene, playbook) {
 
 function createFleet(scene, playbook) {
   const { drive } = scene.playbook,
+    nameOf = namesOf(scene),
     touched = new Set(),
     error = errorLine(),
     out = element("div"),
@@ -383,7 +393,7 @@ function createFleet(scene, playbook) {
             "li",
             {},
             van.stops.length
-              ? [`Vehicle ${i + 1}: `, ...van.stops.flatMap((stop, j) => [j ? ", " : "", named(labelOf(stop))])]
+              ? [`Vehicle ${i + 1}: `, ...van.stops.flatMap((stop, j) => [j ? ", " : "", named(nameOf(stop))])]
               : `Vehicle ${i + 1} stays.`,
           ),
         ),

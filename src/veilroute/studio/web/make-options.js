@@ -11,7 +11,7 @@ const MEASURES = [
 const USUAL = {
   k: 2,
   risk: null,
-  ell: 1,
+  ell: 0,
   ell_measure: "cost",
   m: null,
   spread: "witness",
@@ -36,8 +36,8 @@ export function createOptionsPart(priors) {
   const promise = choices(
     "Promise",
     [
-      ["k", "Places left (k)", "At least so many places stay possible."],
-      ["risk", "Chance (risk)", "No place becomes likelier than this."],
+      ["k", "Places left (k)", "At least this many places stay possible."],
+      ["risk", "Chance (risk)", "No area becomes likelier than this."],
     ],
     "k",
     refresh,
@@ -48,12 +48,12 @@ export function createOptionsPart(priors) {
   const kField = field(
     "Places that stay possible, k",
     k,
-    "Whoever watched the whole route is left with at least so many candidates.",
+    "An observer of the whole route still has at least this many places to choose from.",
   );
   const riskField = field(
     "Largest chance, risk",
     risk,
-    "No route makes any place likelier than this to whoever watched it: 0.5 is one in two.",
+    "On no route can an observer be surer than this of any area less than ell across: 0.5 is one in two.",
   );
   const prior = select([["", "all equally likely"]], "");
   const priorFile = element("input", { type: "file", class: "hidden-file", accept: ".csv,.tsv,.txt,.xlsx" });
@@ -74,7 +74,7 @@ export function createOptionsPart(priors) {
   const ellField = field(
     "Distance between them, ell",
     ell,
-    "k of the places that stay possible are at least so far apart, so that they are not all behind one door.",
+    "k of the places that stay possible are at least this far apart, so that they are not all behind one door.",
     ellMeasure,
   );
   const mechanism = choices(
@@ -179,7 +179,7 @@ export function createOptionsPart(priors) {
     field(
       "Hide the first nodes only, m",
       m,
-      "Empty: whoever watches the whole route learns no more. A number makes routes shorter, and protects only " +
+      "Empty: an observer of the whole route learns no more. A number makes routes shorter, and protects only " +
         "against who loses sight.",
     ),
     field(
@@ -289,7 +289,7 @@ export function createOptionsPart(priors) {
   function said({ privacy = {}, visibility = {} }) {
     const {
       k = 2,
-      ell = 1,
+      ell = 0,
       m = null,
       spread: reading = "witness",
       measure = "cost",

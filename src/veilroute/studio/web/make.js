@@ -52,7 +52,7 @@ export function createMake(panel, studio) {
   const bar = element("div", { class: "plan-bar" }, plan, costs),
     editor = element(
       "div",
-      { class: "editor" },
+      { class: "editor", hidden: true },
       head,
       planError.node,
       progress.node,
@@ -322,6 +322,7 @@ export function createMake(panel, studio) {
         plan: state.plan,
         audit: state.audit,
         playbook: state.playbook,
+        observer: state.scene?.playbook.observer,
         map: (state.base ?? state.scene).map,
         name: state.sourceName,
         go: studio.go,

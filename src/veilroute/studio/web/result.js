@@ -1,6 +1,7 @@
 // What a plan came to: headline, verdict of the audit, ways on, and files to take away.
 import { element, button, named, percentText, plural, errorLine, saveBlob } from "./pieces.js";
 import { getBlob, runJob } from "./api.js";
+import { observerFacts } from "./elements.js";
 
 const ON_EARTH = [
   ["gpx", "GPX"],
@@ -31,21 +32,15 @@ function tile(figure, text, kind = "") {
   return element("div", { class: `tile ${kind}` }, element("strong", {}, figure), element("span", {}, text));
 }
 
-// Three numbers that say it all; plan is plan.json.
-export function headline(plan) {
+// What was reached; plan is plan.json. Green only where there is nothing to be careful about.
+export function headline(plan, isGood) {
   const all = plan.num_candidates,
     isAll = plan.num_anonymized === all;
   return element(
     "div",
     { class: "tiles" },
-    tile(`${plan.num_anonymized} of ${all}`, "hidden", isAll ? "good" : "warn"),
+    tile(`${plan.num_anonymized} of ${all}`, "hidden", isAll && isGood ? "good" : "warn"),
     tile(percentText(plan.mac), "longer on average"),
-    tile(
-      plan.risk?.worst !== undefined && plan.risk.bayes_success !== null
-        ? percentText(plan.risk.bayes_success, 0)
-        : "–",
-      "best guess is right",
-    ),
     tile(
       plan.status === "optimal" ? "Optimal" : percentText(plan.gap),
       plan.status === "optimal" ? "proved" : plan.gap === null ? statusText(plan) : "gap to the bound",
@@ -56,13 +51,14 @@ export function headline(plan) {
 
 // The verdict of an audit in a line, with a sign that does not rest on colour.
 export function verdictLine(audit) {
+  const warned = audit.observer?.warnings.length ?? 0;
   const all = audit.claims.length,
     held = audit.claims.filter((claim) => claim.holds).length;
   const unchecked = audit.claims.filter((claim) => claim.holds && !claim.checked).length;
   const [sign, kind, text] = audit.holds
     ? [
         "✓",
-        unchecked ? "warn" : "good",
+        unchecked || warned ? "warn" : "good",
         unchecked
           ? `Audited: ${all - unchecked} of ${all} claims hold, ${unchecked} could not be proved.`
           : `Audited: all ${all} claims hold.`,
@@ -154,7 +150,7 @@ const TITLES = {
 };
 
 // The card of a plan that is there; onResume where its search did not come to its end.
-export function resultCard({ plan, audit, playbook, map, name, go, state, onResume }) {
+export function resultCard({ plan, audit, playbook, observer, map, name, go, state, onResume }) {
   const title = plan ? (TITLES[state] ?? "Your plan") : `Opened: ${name}`;
   const ways = [
     ["look", "Look at the routes"],
@@ -166,7 +162,8 @@ export function resultCard({ plan, audit, playbook, map, name, go, state, onResu
     "section",
     { class: "result", "aria-label": title },
     element("h2", {}, named(title)),
-    plan ? headline(plan) : null,
+    plan ? headline(plan, !observer?.warnings.length) : null,
+    observerFacts(observer),
     plan
       ? element(
           "p",

@@ -1,6 +1,7 @@
 // Trust: the audit as a report that can be printed. Verdict, claims with evidence, hashes, and how to check it oneself.
 import { element, button, named, errorLine, plural, tableOf } from "./pieces.js";
 import { getResult, runJob, uploadFile, getJob } from "./api.js";
+import { observerFacts } from "./elements.js";
 
 const GROUPS = [
   [
@@ -108,7 +109,9 @@ function banner(audit, scene) {
           "The playbook keeps its word",
           `${all - unproved} of ${all} claims hold; ${unproved} could not be proved, and none is violated.`,
         ]
-      : ["good", "✓", "The playbook keeps its word", `All ${all} claims hold.`];
+      : audit.observer?.warnings.length
+        ? ["warn", "✓", "The playbook keeps its word", `All ${all} claims hold. Read the warning below.`]
+        : ["good", "✓", "The playbook keeps its word", `All ${all} claims hold.`];
   return element(
     "div",
     { class: `banner ${kind}`, role: "status" },
@@ -154,10 +157,10 @@ function overTime(steps) {
     element(
       "p",
       { class: "explain" },
-      "How many places are still possible to whoever has seen the first nodes of the route, at the least.",
+      "How many places stay possible, at least, to an observer who has seen the first nodes of the route.",
     ),
     tableOf(
-      [...(severalTrips ? ["Trip"] : []), "Nodes seen", "Smallest group", "of whom ell apart", "Exposed"],
+      [...(severalTrips ? ["Trip"] : []), "Nodes seen", "Smallest group", "ell apart of them", "Exposed"],
       rows.map((row) => [
         ...(severalTrips ? [String(row.trip + 1)] : []),
         row.from === row.to ? String(row.from) : `${row.from}–${row.to}`,
@@ -176,9 +179,9 @@ function aboutText(value) {
     return value.map((each) => (each?.start ? `${each.start} to ${each.goal}` : aboutText(each))).join("; ");
   return Object.entries(value)
     .map(([name, each]) =>
-      name.startsWith("num")
-        ? `${aboutText(each)} ${name.slice(4) || "in number"}`
-        : name === "sha256"
+      name.startsWith("num_")
+        ? `${aboutText(each)} ${name.slice(4)}`
+        : ["sha256", "number"].includes(name)
           ? each
           : `${name} ${aboutText(each)}`,
     )
@@ -281,6 +284,7 @@ export function createTrust(panel, studio) {
             ),
           ]
         : []),
+      observerFacts(audit.observer),
       element("h2", {}, "Claims"),
       ...claimsPart(audit.claims),
       ...hashes(audit, scene),

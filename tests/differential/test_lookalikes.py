@@ -1,0 +1,134 @@
+"""What a replan says of an observer, against an observer who lists every secret and drives every class (F10)."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import pytest
+
+import veilroute as vr
+from closed_roads import audited, draw_closure
+from plain_closures import believe, drawn_book, keeps_alone, prior_of, seers_of, watch
+from veilroute.replanning import with_contingencies
+
+NUM = 400
+
+
+def check(book: vr.Playbook, made: vr.Replan, seers: dict[object, set[object]]) -> int:
+    """How many classes look the same at most, if all is as listed."""
+    most = 1
+    for choice, way in (("go-on", made.going_on), ("give-up", made.giving_up)):
+        if not way.route:
+            assert way.seen is None and not way.qualifies
+            continue
+        said, real = way.seen, watch(book, made, choice, seers)
+        assert said is not None
+        assert (said.looks_like, said.may_look_like) == (real.looks_like, real.may_look_like)
+        assert said.num_possible == real.num_possible
+        for one, other in ((said.worst_place, real.worst_place), (said.worst_area, real.worst_area)):
+            assert one is not None and math.isclose(one, other, rel_tol=1e-9)
+        keeps = keeps_alone(book, made.number, way.left)
+        if book.privacy.beta is not None:
+            keeps = keeps and real.together.worst_area <= book.privacy.beta * (1 + 1e-9)
+        assert way.qualifies == keeps
+        if keeps:
+            assert said.num_possible >= (
+                book.privacy.k if book.privacy.beta is None else math.ceil(1 / book.privacy.beta)
+            )
+        most = max(most, len(real.looks_like) + len(real.may_look_like))
+    claims = audited(book, made)
+    assert [each.evidence for each in claims if not each.holds] == []
+    assert all(each.checked or each.claim == "cheapest" for each in claims)
+    return most
+
+
+@pytest.mark.parametrize("num", [8, pytest.param(NUM, marks=pytest.mark.slow)])
+def test_every_class_at_every_place_says_what_an_observer_can_find_out(num: int) -> None:
+    rng, done, replans, alike, chained = Random("lookalikes"), 0, 0, 0, 0
+    while done < num:
+        book = drawn_book(rng)
+        if book is None:
+            continue
+        done += 1
+        seers = seers_of(book, book.candidates)
+        number = rng.randint(1, len(book.hidden_classes))
+        way = book.hidden_classes[number - 1].shared(0)
+        first = rng.randrange(len(way))
+        closure = draw_closure(rng, book, way[first:]) | {"costs": []}
+        if not any(closure.values()):
+            continue
+        for at, group in enumerate(book.hidden_classes, start=1):
+            shared = group.shared(0)
+            for position, node in enumerate(shared):
+                if node in closure["closed_nodes"]:
+                    continue
+                made = book.replan(at, node, position=position, **closure)
+                alike += check(book, made, seers) > 1
+                replans += 1
+                if made.choice is not None and rng.random() < 0.3:
+                    whole = made.walked[:-1] + made.route
+                    then = rng.randrange(position, len(whole))
+                    again = draw_closure(rng, book, whole[then:]) | {"costs": [], "closed_nodes": []}
+                    after = made if rng.random() < 0.7 else book.replan(
+                        at, node, position=position, choice="give-up", **closure
+                    )  # fmt: skip
+                    whole = after.walked[:-1] + after.route
+                    if then < len(whole) and whole[then] not in closure["closed_nodes"]:
+                        alike += (
+                            check(book, book.replan(at, whole[then], position=then, after=after, **again), seers) > 1
+                        )
+                        chained += 1
+    assert replans > 10 * num and alike > num and chained > num
+
+
+@pytest.mark.parametrize("num", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_contingencies_say_what_an_observer_can_find_out(num: int) -> None:
+    """A class without a contingency keeps to its route; the others drive on until they meet the road."""
+    rng, done, alike = Random("contingencies that look alike"), 0, 0
+    while done < num:
+        book = drawn_book(rng)
+        if book is None:
+            continue
+        done += 1
+        seers, m = seers_of(book, book.candidates), book.privacy.m
+        made = with_contingencies(book, worst=4)
+        for entry in made.contingencies:
+            same_road = {each.number: each for each in made.contingencies if each.closure == entry.closure}
+            for choice in ("go-on", "give-up"):
+                way = entry.going_on if choice == "go-on" else entry.giving_up
+                if not way.route:
+                    continue
+                beliefs, alikes = [], []
+                for by_rule in (True, False):
+                    walks = {
+                        at: {member: group.route_of(member, 0).nodes for member in group.members}
+                        for at, group in enumerate(book.hidden_classes, start=1)
+                    }
+                    for at, each in same_road.items():
+                        does = (
+                            each.going_on if (by_rule and at != entry.number) or choice == "go-on" else each.giving_up
+                        )
+                        is_told = does.route and (each.choice or not by_rule or at == entry.number)
+                        walks[at] = {t: each.walked[:-1] + does.rest_of(t) for t in each.members if is_told}
+                    sights = {at: next(iter(own.values()))[:m] for at, own in walks.items() if own}
+                    same = [at for at in sights if sights[at] == sights[entry.number]]
+                    covered: dict[object, float] = {}
+                    everybody: dict[object, float] = {}
+                    for at in same:
+                        for member, mass in prior_of(book, at).items():
+                            everybody[member] = everybody.get(member, 0.0) + mass
+                            if seers[member] & set(walks[at][member]):
+                                covered[member] = covered.get(member, 0.0) + mass
+                    alikes.append(tuple(same))
+                    beliefs += [believe(book, covered), believe(book, everybody)]
+                assert way.seen is not None
+                assert way.seen.looks_like == alikes[0]
+                assert sorted((*way.seen.looks_like, *way.seen.may_look_like)) == sorted({*alikes[0], *alikes[1]})
+                assert way.seen.num_possible == min(len(each.places) for each in beliefs)
+                assert way.seen.worst_area is not None
+                assert math.isclose(way.seen.worst_area, max(each.worst_area for each in beliefs), rel_tol=1e-9)
+                alike += len(alikes[1]) > 1
+        claims = [each for each in vr.audit(made).claims if each.claim == "contingencies"]
+        assert all(each.holds and each.checked for each in claims), claims
+    assert alike > num / 2

@@ -1,0 +1,270 @@
+"""What a review found in the audit of linked trips: each of these was accepted, or took hours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from commands import Command, Outcome
+from drawn_books import triangle_book
+from linked_entries import entry
+from veilroute.auditing.sightings import Observer, see_entry
+from veilroute.cli.main import run
+
+TOWN = vr.generate_streets(6, 8, seed=4)
+PEOPLE = ["Adams", "Baker", "Clark", "Davis", "Evans", "Frank", "Green", "Hayes", "Irwin"]
+HOME = dict(zip(PEOPLE, vr.draw_candidates(TOWN, 0, 20, 9, seed=5), strict=True))
+MONDAY = ["Adams Evans Hayes", "Baker Clark Davis Frank Green"]
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    def call(*arguments: object) -> Outcome:
+        capsys.readouterr()
+        code = run([str(argument) for argument in arguments])
+        return Outcome(code, *capsys.readouterr())
+
+    return call
+
+
+def book_of(problem: vr.Problem, privacy: vr.Privacy, groups: Sequence[Sequence[object]]) -> vr.Playbook:
+    """A playbook with these classes, each with its cheapest route."""
+    classes = []
+    for members in groups:
+        alone = vr.solve(replace(problem, candidates=members), vr.Privacy(k=len(members)))
+        classes.append({"members": members, "route": list(alone.classes[0].shared(0))})
+    return vr.playbook_from_classes(problem, privacy, classes)
+
+
+def caterer(people: Sequence[str], classes: Sequence[str], k: int = 3) -> vr.Playbook:
+    """A day of the caterer of docs/days.rst; customers in none of the classes are listed and get no route."""
+    names = {HOME[each]: each for each in people}
+    problem = vr.Problem(TOWN, [vr.Trip(0, 20)], [HOME[each] for each in people], names=names)
+    groups = [[HOME[each] for each in members.split()] for members in classes]
+    return book_of(problem, vr.Privacy(k=k), groups)
+
+
+def routes(book: vr.Playbook) -> list[tuple[object, ...]]:
+    """What is seen of a playbook on the street."""
+    return sorted(tuple(group.shared(0)) for group in book.hidden_classes)
+
+
+def is_broken_in_table(report: vr.LinkedReport) -> bool:
+    text = report.to_text()
+    return any("!" in line for line in text[text.index("Left of each candidate") :].splitlines()[2:])
+
+
+def test_f15_no_broken_promise_stands_below_all_claims_hold() -> None:
+    """Clark is hidden on Monday and refused on Friday: the table said 1!-, and above it that all claims hold."""
+    monday = caterer(PEOPLE[:8], MONDAY)
+    friday = caterer(PEOPLE[:8], ["Adams Evans Hayes", "Baker Davis Frank Green"])
+    report = vr.audit_linked([monday, friday])
+    assert (report.verdict == "violated") == is_broken_in_table(report)
+    expected = vr.audit_linked([monday, friday], trips="expected")
+    assert expected.verdict == "violated" and is_broken_in_table(expected)
+    assert "Clark" in expected.claims[0].evidence
+    assert report.verdict == "holds"  # where trips are occasional, Clark may just have ordered nothing on Friday
+    clark = next(each for each in report.candidates if each.name == "Clark")
+    assert [step and step.num_left for step in clark.over_time] == [5, 5]
+
+
+@pytest.mark.parametrize("trips", ["occasional", "expected"])
+def test_f15_with_a_ledger_too(trips: str, tmp_path: Path, command: Command) -> None:
+    days = [caterer(PEOPLE[:8], MONDAY), caterer(PEOPLE[:8], ["Adams Evans Hayes", "Baker Davis Frank Green"])]
+    ledger = vr.new_ledger(tmp_path / "ledger.jsonl", trips=trips)
+    for at, book in enumerate(days):
+        book.write(tmp_path / f"{at}.json")
+        ledger = ledger.add(book, day=f"2026-11-1{6 + at}", anyway=True)
+    done = command("audit", tmp_path / "0.json", tmp_path / "1.json", "--ledger", tmp_path / "ledger.jsonl", "--strict")
+    assert done.code == (0 if trips == "occasional" else 1)
+    assert f"(trips: {trips})" in done.out
+    assert ("1!-" in done.out) == (trips == "expected")
+
+
+def test_f2_a_randomised_playbook_that_is_named_twice_is_drawn_twice(tmp_path: Path, command: Command) -> None:
+    """One draw leaves two places, two draws leave one; the second was dropped."""
+    book = triangle_book()
+    once, twice = vr.audit_linked([book]), vr.audit_linked([book, book])
+    assert (once.verdict, len(once.playbooks)) == ("holds", 1)
+    assert (twice.verdict, len(twice.playbooks)) == ("violated", 2)
+    assert twice.playbooks[-1].num_identified == 3
+    book.write(tmp_path / "r.json")
+    assert command("audit", tmp_path / "r.json", tmp_path / "r.json", "--strict").code == 1
+    vr.new_ledger(tmp_path / "ledger.jsonl").add(book, day="2026-11-16", occasion="week 47")
+    assert vr.audit_linked([book, book], ledger=tmp_path / "ledger.jsonl").verdict == "holds"
+
+
+def test_f2_a_partition_that_is_named_twice_tells_nothing_more() -> None:
+    monday = caterer(PEOPLE[:8], MONDAY)
+    report = vr.audit_linked([monday, monday, monday])
+    assert (report.verdict, len(report.playbooks)) == ("holds", 3)
+    assert [each.smallest_left for each in report.playbooks] == [3, 3, 3]
+
+
+TUESDAY = ["Adams Evans Hayes Irwin", "Baker Clark Davis Frank Green"]
+
+
+def test_f3_what_looks_the_same_on_the_street_gets_the_same_verdict() -> None:
+    """Irwin joins on Tuesday. Whether Monday's list had it, without a route, is the same to who watches."""
+    unlisted, refused = caterer(PEOPLE[:8], MONDAY), caterer(PEOPLE, MONDAY)
+    tuesday = caterer(PEOPLE, TUESDAY)
+    assert routes(unlisted) == routes(refused)
+    assert vr.audit_linked([unlisted, tuesday]).verdict == vr.audit_linked([refused, tuesday]).verdict == "holds"
+    for monday in (unlisted, refused):
+        report = vr.audit_linked([monday, tuesday], trips="expected")
+        assert report.verdict == "violated"
+        assert "Irwin is left with it alone" in report.claims[0].evidence
+        assert report.to_dict()["trips"] == "expected"
+
+
+def test_f3_who_leaves_the_list_is_seen_to_leave_where_trips_are_expected() -> None:
+    monday = caterer(PEOPLE[:8], MONDAY)
+    without_clark = caterer([each for each in PEOPLE[:8] if each != "Clark"], [MONDAY[0], "Baker Davis Frank Green"])
+    assert vr.audit_linked([monday, without_clark]).verdict == "holds"
+    report = vr.audit_linked([monday, without_clark], trips="expected")
+    assert report.verdict == "violated" and "Clark" in report.claims[0].evidence
+
+
+def test_f3_newcomers_are_hidden_among_newcomers() -> None:
+    monday = caterer(PEOPLE[:6], ["Adams Evans Frank", "Baker Clark Davis"])
+    tuesday = caterer(PEOPLE, ["Adams Evans Frank", "Baker Clark Davis", "Green Hayes Irwin"])
+    assert vr.audit_linked([monday, tuesday], trips="expected").verdict == "holds"
+    mixed = caterer(PEOPLE, ["Adams Evans Frank Green", "Baker Clark Davis Hayes Irwin"])
+    assert vr.audit_linked([monday, mixed], trips="expected").verdict == "violated"
+
+
+def test_f3_the_assumption_is_printed_and_in_the_json(tmp_path: Path, command: Command) -> None:
+    caterer(PEOPLE[:8], MONDAY).write(tmp_path / "a.json")
+    caterer(PEOPLE, TUESDAY).write(tmp_path / "b.json")
+    files = (tmp_path / "a.json", tmp_path / "b.json")
+    assert "a day without a trip says nothing (trips: occasional)" in command("audit", *files).out
+    done = command("audit", *files, "--trips", "expected")
+    assert done.code == 1 and "a missing trip shows (trips: expected)" in done.out
+    assert '"trips": "expected"' in command("audit", *files, "--trips", "expected", "--json").out.replace('":"', '": "')
+    assert command("audit", *files, "--trips", "listed").code == 2
+    assert command("audit", files[0], "--trips", "expected").code == 2
+    vr.new_ledger(tmp_path / "ledger.jsonl")
+    assert command("audit", "--ledger", tmp_path / "ledger.jsonl", "--trips", "expected").code == 2
+
+
+def cells(rows: int, places: dict[str, tuple[int, int]], groups: Sequence[str], ell: float) -> vr.Playbook:
+    domain = vr.grid_domain(["." * 12] * rows)
+    names: dict[object, str] = {place: name for name, place in places.items()}
+    problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 11))], list(places.values()), names=names)
+    classes = [[places[name] for name in group.split()] for group in groups]
+    return book_of(problem, vr.Privacy(k=2, ell=ell), classes)
+
+
+def test_f14_the_same_doors_under_other_names_and_a_little_off_keep_their_history(tmp_path: Path) -> None:
+    """An office exports its list again, with numbers for names and another geocoder: nobody had a history then."""
+    doors = {"Adams": (2, 1), "Baker": (2, 5), "Clark": (2, 9), "Davis": (4, 3)}
+    monday = cells(6, doors, ["Adams Baker", "Clark Davis"], ell=2)
+    moved = {f"Customer {at}": (row, col + 1) for at, (row, col) in enumerate(doors.values())}
+    closed = ["." * 12] * 5 + ["." * 11 + "@"]  # another map of the same size
+    names: dict[object, str] = {place: name for name, place in moved.items()}
+    problem = vr.Problem(vr.grid_domain(closed), [vr.Trip((0, 0), (0, 11))], list(moved.values()), names=names)
+    first, second, third, fourth = moved.values()
+    tuesday = book_of(problem, vr.Privacy(k=2, ell=2), [[first, third], [second, fourth]])
+    report = vr.audit_linked([monday, tuesday])
+    assert report.verdict == "violated"
+    assert len(report.candidates) == 4 and report.playbooks[-1].num_identified == 4
+    assert len(report.matched) == 4
+    assert "4 places taken for the same under another name: Customer 0 for Adams" in report.to_text()
+    same = book_of(problem, vr.Privacy(k=2, ell=2), [[first, second], [third, fourth]])
+    assert vr.audit_linked([monday, same]).verdict == "holds"
+
+
+def test_f14_what_the_user_says_of_two_places_comes_first(tmp_path: Path) -> None:
+    doors = {"Adams": (2, 1), "Baker": (2, 5), "Clark": (2, 9), "Davis": (4, 3)}
+    monday = cells(6, doors, ["Adams Baker", "Clark Davis"], ell=2)
+    others = {"Adams": (2, 1), "Baker": (2, 5), "Evans": (2, 8), "Davis": (4, 3)}
+    tuesday = cells(6, others, ["Adams Baker", "Davis Evans"], ell=2)
+    path = tmp_path / "ledger.jsonl"
+    ledger = vr.new_ledger(path, trips="expected").add(monday, day="2026-11-16")
+    ledger = ledger.add(tuesday, day="2026-11-17", anyway=True)
+    assert vr.audit_linked([monday, tuesday], ledger=path).verdict == "holds"
+    ledger = ledger.different("Clark", "Evans")
+    report = vr.audit_linked([monday, tuesday], ledger=path)
+    assert report.verdict == "violated" and not report.matched
+    assert "Said in the ledger: Clark and Evans are different places." in report.to_text()
+    ledger.same("Clark", "Evans")
+    assert vr.audit_linked([monday, tuesday], ledger=path).verdict == "holds"
+
+
+@pytest.mark.parametrize(("num_clusters", "size"), [(7, 6), (8, 6), (12, 10)])
+def test_f12_clustered_places_are_decided_quickly(num_clusters: int, size: int) -> None:
+    """Of each cluster one place counts; every cluster more took seven times as long, for each person."""
+    letters = [chr(0x4E00 + at) for at in range(num_clusters * size)]
+    near = tuple(pair for at in range(num_clusters) for pair in combinations(range(at * size, (at + 1) * size), 2))
+    for k, is_kept in ((num_clusters, True), (num_clusters + 1, False)):
+        day = replace(entry("".join(letters)), near=near, privacy=vr.Privacy(k=k, ell=5))
+        observer = Observer()
+        observer.link(see_entry(day))
+        observer.link(see_entry(replace(day, date="2026-11-02", playbook="2")))
+        assert (not observer.broken) == is_kept and not observer.undecided
+
+
+def test_f12_what_cannot_be_decided_is_not_said_to_hold(tmp_path: Path) -> None:
+    """Rings of five, every place doubled: two apart in each, and nothing but trying shows that there are no more."""
+    rings, num = 8, 80
+    near = []
+    for ring in range(rings):
+        for one, other in combinations(range(10), 2):
+            if (one // 2 - other // 2) % 5 in (0, 1, 4):
+                near.append((10 * ring + one, 10 * ring + other))
+    letters = "".join(chr(0x4E00 + at) for at in range(num))
+    day = replace(entry(letters), near=tuple(near), privacy=vr.Privacy(k=2 * rings + 1, ell=5))
+    observer = Observer()
+    observer.link(see_entry(day))
+    assert not observer.broken and len(observer.undecided) == num
+
+
+def test_f12_what_a_playbook_assumes_of_earlier_days_is_printed(tmp_path: Path) -> None:
+    monday = caterer(PEOPLE[:4], ["Adams Baker", "Clark Davis"], k=2)
+    path = tmp_path / "ledger.jsonl"
+    ledger = vr.new_ledger(path).add(monday, day="2026-11-16")
+    problem, three = caterer(PEOPLE[:4], [], k=3).problem, vr.Privacy(k=3)
+    past = ledger.past(problem, three, since="2026-11-17")
+    tuesday = vr.solve(replace(problem, past=past), three)
+    ledger.add(tuesday, day="2026-11-17")
+    report = vr.audit_linked([monday, tuesday], ledger=path)
+    said = "Assumed for the playbook of 2026-11-17: trips before 2026-11-17 cannot be linked."
+    assert said in report.to_text()
+    assert report.to_dict()["since"] == [{"playbook": "2026-11-17", "since": "2026-11-17"}]
+
+
+def test_f9_areas_count_and_not_balls() -> None:
+    """b is close to a and c, which are not close to each other: no area of the three, and the ball around b is none."""
+    privacy = vr.Privacy(risk=0.5, ell=3)
+    observer = Observer()
+    observer.link(see_entry(entry("abcdef", near=((0, 1), (1, 2)), privacy=privacy)))
+    observer.link(see_entry(entry("abcd ef", near=((0, 1), (1, 2)), privacy=privacy, day=2)))
+    assert not observer.broken
+    observer.link(see_entry(entry("abc ef", near=((0, 1), (1, 2)), privacy=privacy, day=3)))
+    assert set(observer.broken) == {0, 1, 2}  # a and b are two of the three who are left
+
+
+def test_fewer_trips_may_tell_more_under_a_risk_where_some_had_no_route() -> None:
+    """p and q are close. All trips together leave each of them two others; the trips of M1 and M2 alone leave four."""
+    beta = vr.Privacy(risk=0.5, ell=3)
+    weight = {"p": 2.0, "q": 2.0, "r": 1.0, "s": 1.0}
+
+    def day(members: str, number: int) -> None:
+        made = entry(members, day=number, privacy=beta)
+        at = {place.text: i for i, place in enumerate(made.places)}
+        near = ((at["p"], at["q"]),) if {"p", "q"} <= at.keys() else ()
+        observer.link(
+            see_entry(replace(made, near=near, prior=tuple(weight.get(place.text, 2.0) for place in made.places)))
+        )
+
+    observer = Observer()
+    for number, members in enumerate(["prs", "pqrsef", "qrs"], 1):
+        day(members, number)
+    assert not observer.broken
+    day("pqrsgh", 4)
+    assert observer.broken

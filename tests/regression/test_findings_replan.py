@@ -1,0 +1,193 @@
+"""Findings of the privacy review about replans (F10) and about files that nobody else could audit (F12)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from commands import Command, Outcome
+from veilroute.cli.main import run
+
+MAP = [
+    "@" * 30,
+    "@" * 12 + "." * 17 + "@",
+    "@" * 12 + "." + "@" * 15 + "." + "@",
+    "." * 30,
+    "@" * 12 + "." + "@" * 15 + "." + "@",
+    "@" * 12 + "." * 17 + "@",
+    "@" * 30,
+]
+CLOSED = "1,19 1,21 5,19 5,21"
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*words: object) -> Outcome:
+        capsys.readouterr()
+        return Outcome(run(list(map(str, words))), *capsys.readouterr())
+
+    return call
+
+
+def straight(*corners: tuple[int, int]) -> list[tuple[int, int]]:
+    """The cells from corner to corner."""
+    cells = [corners[0]]
+    for row, col in corners[1:]:
+        while cells[-1] != (row, col):
+            a, b = cells[-1]
+            cells.append((a + (row > a) - (row < a), b + (col > b) - (col < b)))
+    return cells
+
+
+def collide() -> vr.Playbook:
+    """Two classes by an upper and a lower corridor; with both closed they go the same way, past two members each."""
+    upper = straight((3, 0), (3, 12), (1, 12), (1, 28), (3, 28), (3, 29))
+    lower = straight((3, 0), (3, 12), (5, 12), (5, 28), (3, 28), (3, 29))
+    classes = [
+        {"members": [(3, 5), (3, 9), (1, 20)], "route": upper},
+        {"members": [(3, 7), (3, 1), (5, 20)], "route": lower},
+    ]
+    candidates = [member for group in classes for member in group["members"]]
+    problem = vr.Problem(vr.grid_domain(MAP), [vr.Trip((3, 0), (3, 29))], candidates)
+    return vr.playbook_from_classes(problem, vr.Privacy(risk=0.5, ell=3), classes)
+
+
+def contcol() -> vr.Playbook:
+    """A lane past four members to L12; a single road, L12 to K, leads to the far members of both classes."""
+    lane = [f"L{at}" for at in range(13)]
+    roads = [*pairwise(lane), ("L12", "K"), ("K", "P"), ("K", "Q"), ("L12", "M"), ("M", "G")]
+    names = list(dict.fromkeys(name for road in roads for name in road))
+    ends = [(names.index(a), names.index(b)) for a, b in roads]
+    tails, heads = zip(*ends, *((b, a) for a, b in ends), strict=True)
+    domain = vr.Domain.from_edges(len(names), tails, heads, [1] * len(tails), labels=names)
+    classes = [
+        {"members": ["L5", "L9", "P"], "route": [*lane, "K", "P", "K", "L12", "M", "G"]},
+        {"members": ["L7", "L1", "Q"], "route": [*lane, "K", "Q", "K", "L12", "M", "G"]},
+    ]
+    candidates = [member for group in classes for member in group["members"]]
+    problem = vr.Problem(domain, [vr.Trip("L0", "G")], candidates)
+    return vr.playbook_from_classes(problem, vr.Privacy(risk=0.5, ell=3), classes)
+
+
+def possible(walks: dict[object, tuple[object, ...]], seen: tuple[object, ...]) -> set[object]:
+    """Every secret for which that is walked and which that walk passes."""
+    return {secret for secret, walk in walks.items() if walk == seen and secret in walk}
+
+
+@pytest.mark.parametrize("choice", [None, "give-up"])
+def test_f10_a_replan_says_that_another_class_looks_the_same(command: Command, choice: str | None) -> None:
+    book = collide()
+    assert vr.audit(book).holds
+    book.write("tri.json")
+    words = ["--at", "3,12", "--closed-nodes", CLOSED, *([] if choice is None else [f"--{choice}"])]
+    made = {}
+    for number in (1, 2):
+        done = command("replan", "tri.json", "--class", number, *words, "--json")
+        assert done.code == 0, done.err
+        made[number] = json.loads(done.out)
+    walks: dict[object, tuple[object, ...]] = {}
+    for told in made.values():
+        walk = tuple(map(tuple, [*told["walked"][:-1], *told["route"]]))
+        walks |= {tuple(member): walk for member in told["members"]}
+    for number, told in made.items():
+        seen = walks[tuple(told["members"][0])]
+        assert possible(walks, seen) == {(3, 5), (3, 9), (3, 7), (3, 1)}
+        way = told["giving_up" if choice else "going_on"]
+        assert way["seen"]["looks_like"] == [1, 2]
+        # One of two or of four; 3,5 and 3,7 are one area, as are 3,7 and 3,9: two of four.
+        figures = way["seen"]["num_possible"], way["seen"]["worst_place"], way["seen"]["worst_area"]
+        assert figures == (4, 0.25, 0.5)
+        said = command("replan", "tri.json", "--class", number, *words).out
+        assert f"looks like class {3 - number}: at least 4 places stay possible" in said
+        assert "an observer is left with" not in said
+
+
+def test_f10_contingencies_for_one_road_know_one_another() -> None:
+    book = contcol().with_contingencies([("L12", "K")])
+    one, other = book.contingencies
+    walks = {member: entry.walk_of(member) for entry in book.contingencies for member in entry.members}
+    assert len(set(walks.values())) == 1
+    for entry in (one, other):
+        assert entry.choice == "go-on" and entry.way.seen is not None
+        assert len(possible(walks, walks[entry.members[0]])) == entry.way.seen.num_possible == 4
+        assert (entry.way.seen.looks_like, entry.way.seen.worst_area) == ((1, 2), 0.5)
+    (claim,) = [claim for claim in vr.audit(book).claims if claim.claim == "contingencies"]
+    assert claim.holds and claim.checked
+
+
+def test_f10_a_class_that_falls_short_takes_another_with_it() -> None:
+    """Class 1 is left with two by itself, class 2 with one heavy place that is close to one of these."""
+    base = collide()
+    classes = [{"members": list(group.members), "route": list(group.shared(0))} for group in base.hidden_classes]
+    classes[1]["members"] = [(3, 7), (5, 16), (5, 20)]
+    candidates = [member for group in classes for member in group["members"]]
+    prior = [2.0 if label in classes[1]["members"] else 1.0 for label in candidates]
+    problem = vr.Problem(base.problem.domain, base.trips, candidates, prior=prior)
+    book = vr.playbook_from_classes(problem, vr.Privacy(risk=0.5, ell=3), classes)
+    assert vr.audit(book).holds
+    shut = [(1, 19), (1, 21), (5, 15), (5, 17), (5, 19), (5, 21)]
+    made = {number: book.replan(number, (3, 12), closed_nodes=shut) for number in (1, 2)}
+    # If both go on, 3,7 has half of what is seen, and with 3,5 or 3,9, which are in one area with it, three quarters.
+    assert [entry.going_on.left for entry in made.values()] == [((3, 5), (3, 9)), ((3, 7),)]
+    assert [(entry.qualifies, entry.choice) for entry in made.values()] == [(False, None), (False, None)]
+    seen = made[1].going_on.seen
+    assert seen is not None and (seen.looks_like, seen.may_look_like) == ((1,), (2,))
+    assert (seen.num_possible, seen.worst_place, seen.worst_area) == (2, 0.5, 0.75)
+
+
+def test_f10_other_classes_do_not_rescue_one_that_falls_short() -> None:
+    """Three look the same on this trip; on another one the observer saw the class, and one of these is left."""
+    roads = [("S", "A"), ("A", "B"), ("B", "C"), ("C", "D"), ("D", "G"), ("C", "X"), ("X", "D"), ("C", "Y"), ("Y", "D")]
+    names = list(dict.fromkeys(name for road in roads for name in road))
+    ends = [(names.index(a), names.index(b)) for a, b in roads]
+    tails, heads = zip(*ends, strict=True)
+    domain = vr.Domain.from_edges(len(names), tails, heads, [1] * len(ends), labels=names)
+    classes = [
+        {"members": ["A", "X"], "route": ["S", "A", "B", "C", "X", "D", "G"]},
+        {"members": ["B", "C"], "route": ["S", "A", "B", "C", "D", "G"]},
+    ]
+    problem = vr.Problem(domain, [vr.Trip("S", "G")], ["A", "X", "B", "C"])
+    book = vr.playbook_from_classes(problem, vr.Privacy(k=2, ell=0), classes)
+    made = book.replan(1, "C", closed=[("C", "X")])
+    assert made.walked[:-1] + made.going_on.route == book.hidden_classes[1].shared(0)
+    assert made.going_on.seen is not None and made.going_on.seen.looks_like == (1, 2)
+    assert (made.going_on.seen.num_possible, made.qualifies, made.choice) == (3, False, None)
+
+
+def test_f12_a_third_party_audits_a_replan(command: Command) -> None:
+    collide().write("tri.json")
+    asked = ("replan", "tri.json", "--class", 1, "--at", "3,12", "--closed-nodes", CLOSED, "-o", "rest.json")
+    assert command(*asked).code == 0
+    done = command("audit", "tri.json", "--replan", "rest.json", "--strict")
+    assert (done.code, done.err) == (0, "") and done.out.startswith("The replan keeps its word")
+    forged = Path("rest.json").read_text().replace('"num_possible":4', '"num_possible":6')
+    assert forged != Path("rest.json").read_text()
+    Path("forged.json").write_text(forged)
+    assert command("audit", "tri.json", "--replan", "forged.json").code == 1
+
+
+def test_f12_a_third_party_audits_the_rest_of_a_day(command: Command) -> None:
+    pytest.importorskip("pyvrp")
+    domain = vr.generate_streets(8, 8, seed=4)
+    places = vr.draw_candidates(domain, 0, 0, 6, seed=1)
+    book = vr.solve(vr.Problem(domain, [vr.Trip(0, 0)], places), vr.Privacy(k=3, ell=0))
+    book.write("town.json")
+    terms = vr.Terms((vr.Van(0, 0),) * 2, capacity=6, seconds_per_cost=0.2, iterations=20)
+    day = vr.dispatch(book, [1, 2], terms)
+    Path("monday.json").write_bytes(day.to_json())
+    rest = vr.redispatch(book, day, at=8 * 3600 + 30)
+    Path("rest.json").write_bytes(rest.to_json())
+    asked = ("audit", "town.json", "--day", "rest.json", "--before", "monday.json")
+    done = command(*asked, "--reruns", 1, "--strict")
+    assert (done.code, done.err) == (0, ""), done
+    assert rest.after is not None
+    Path("rest.json").write_bytes(replace(rest, cost=rest.cost + 1).to_json())
+    assert command(*asked, "--reruns", 0).code == 1

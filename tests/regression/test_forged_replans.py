@@ -1,0 +1,383 @@
+"""Forged replans and rests of days: any change of any field is refused, or what the file says is true all the same.
+
+A plain oracle decides what is true: it lists subsets and walks, and shares no code with planner or auditor.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable, Iterator
+from itertools import combinations, pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import veilroute as vr
+from closed_roads import audited, changed_graph, check_walk, draw_closure, watchers_of
+from plain_closures import drawn_book, keeps_alone, prior_of, seers_of, watch
+from reference import covering_cost, distances
+from veilroute.auditing.day import audit_day
+from veilroute.closures import replan_from_dict
+from veilroute.jsontext import dump_canonical
+
+NUM_SMALL, NUM_LARGE = 120, 2000
+OWN = ("class", "members", "trip", "walked", "closed", "closed_one_way", "closed_nodes", "new_costs", "choice",
+       "going_on", "giving_up", "after")  # fmt: skip
+
+
+def slots(data: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in some JSON at which a value stands: what holds it, and under which key."""
+    for key in list(data) if isinstance(data, dict) else range(len(data)):
+        yield data, key
+        if isinstance(data[key], dict | list):
+            yield from slots(data[key])
+
+
+def mutate(rng: Random, data: Any, labels: list[Any]) -> None:
+    """Change one value somewhere, a little or wholly, or leave something out, or put it there twice."""
+    holder, key = rng.choice(list(slots(data)))
+    value = holder[key]
+    ways: list[Callable[[], Any]] = [lambda: rng.choice(labels), lambda: None, list]
+    if isinstance(value, bool):
+        ways = [lambda: not value]
+    elif isinstance(value, int | float):
+        ways += [
+            lambda: value + rng.choice([-1, 1]),
+            lambda: value * (1 + rng.choice([1e-6, -1e-6, 0.5])),
+            lambda: -value,
+        ]
+    elif isinstance(value, list) and value:
+        at = rng.randrange(len(value))
+        ways += [
+            lambda: value[:at] + value[at + 1 :],
+            lambda: [*value[:at], value[at], *value[at:]],
+            lambda: value[::-1],
+            lambda: rng.sample(value, len(value)),
+            lambda: [*value[:at], rng.choice(labels), *value[at + 1 :]],
+            lambda: [*value, rng.choice(labels)],
+        ]
+    elif isinstance(value, str):
+        ways += [lambda: value[::-1], lambda: rng.choice(["go-on", "give-up", "fit", "broken", "stuck", "optimal"])]
+    if rng.random() < 0.1:
+        if isinstance(holder, dict) and rng.random() < 0.5:
+            del holder[key]
+        elif isinstance(holder, dict):
+            holder[rng.choice(["mark", "closed_nodes", "closed_one_way", "seen"])] = copy.deepcopy(value)
+        else:
+            del holder[key]
+    else:
+        holder[key] = copy.deepcopy(rng.choice(ways)())
+
+
+def agree(data: Any) -> Any:
+    """The same file with everything that is said twice as the first time: whoever forges makes it so."""
+    try:
+        own = {name: data[name] for name in OWN if name in data}
+        way = own["giving_up" if own["choice"] == "give-up" else "going_on"]
+        chosen = way if own["choice"] is not None else {}
+        own |= {
+            "position": len(own["walked"]) - 1, "at": own["walked"][-1], "route": chosen.get("route"),
+            "cost": chosen.get("cost"), "still_hidden": way["left"], "qualifies": way["qualifies"],
+            "dropped": [member for member in own["members"] if member not in way["left"]],
+        }  # fmt: skip
+        own |= {"after": agree(own["after"])} if "after" in own else {}
+    except (KeyError, TypeError, IndexError, AttributeError):
+        return data
+    return own
+
+
+def is_true(book: vr.Playbook, made: vr.Replan) -> bool:
+    """Whether everything that a replan says is so; for whole routes, at-node visibility and one map of distances."""
+    domain, groups = book.problem.domain, book.hidden_classes
+    if not 1 <= made.number <= len(groups) or made.trip != 0 or made.members != groups[made.number - 1].members:
+        return False
+    path = groups[made.number - 1].shared(0)
+    if (before := made.after) is not None:
+        if not is_true(book, before) or before.choice is None or before.number != made.number:
+            return False
+        path = before.walked[:-1] + before.way.route
+        if made.closure != made.closure.with_earlier(before.closure) or len(made.walked) < len(before.walked):
+            return False
+    if made.walked != path[: len(made.walked)]:
+        return False
+    graph, plain = changed_graph(domain, made.closure), changed_graph(domain, vr.Closure())
+    for a, b in (*made.closure.roads, *made.closure.one_way):
+        heads = [[head for head, _ in plain[domain.node(x)]] for x in (a, b)]
+        if domain.node(b) not in heads[0] and ((a, b) in made.closure.one_way or domain.node(a) not in heads[1]):
+            return False
+    here, goal = domain.node(made.at), domain.node(book.trips[0].goal)
+    seen, walked = watchers_of(book, made.members), {domain.node(label) for label in made.walked}
+    ahead = [i for i in range(len(made.members)) if not seen[i] & walked]
+    straight = covering_cost(graph, here, goal, [])
+    if math.isinf(straight):
+        ways = (made.going_on, made.giving_up)
+        done = tuple(member for i, member in enumerate(made.members) if i not in ahead)
+        return made.choice is None and all(way == vr.Way((), None, done, False) for way in ways)
+    for way in (made.going_on, made.giving_up):
+        try:
+            check_walk(book, made, way)
+        except (AssertionError, KeyError, IndexError, vr.InvalidInputError):
+            return False
+        if way.own or way.cost is None:
+            return False
+    if not math.isclose(made.giving_up.cost or 0, straight, rel_tol=1e-9, abs_tol=1e-12):
+        return False
+    prior, best = prior_of(book, made.number), None
+    for size in range(len(ahead), -1, -1):
+        for chosen in combinations(ahead, size):
+            cost = covering_cost(graph, here, goal, [seen[i] for i in chosen])
+            left = tuple(m for i, m in enumerate(made.members) if i in chosen or i not in ahead)
+            mass = 0.0 if book.privacy.beta is None else math.fsum(prior[member] for member in left)
+            value = (keeps_alone(book, made.number, left), round(mass, 9), -round(cost, 9))
+            if math.isfinite(cost) and (best is None or value > best):
+                best = value
+        if best is not None:
+            break
+    left = made.going_on.left
+    mass = 0.0 if book.privacy.beta is None else math.fsum(prior[member] for member in left)
+    if best != (keeps_alone(book, made.number, left), round(mass, 9), -round(made.going_on.cost or 0, 9)):
+        return False
+    seers = seers_of(book, book.candidates)
+    for choice, way in (("go-on", made.going_on), ("give-up", made.giving_up)):
+        real, said = watch(book, made, choice, seers), way.seen
+        keeps = keeps_alone(book, made.number, way.left)
+        if book.privacy.beta is not None:
+            keeps = keeps and real.together.worst_area <= book.privacy.beta * (1 + 1e-9)
+        if said is None or said.worst_place is None or said.worst_area is None or keeps != way.qualifies:
+            return False
+        figures = (said.looks_like, said.may_look_like, said.num_possible)
+        if figures != (real.looks_like, real.may_look_like, real.num_possible):
+            return False
+        if not math.isclose(said.worst_place, real.worst_place, rel_tol=1e-6):
+            return False
+        if not math.isclose(said.worst_area, real.worst_area, rel_tol=1e-6):
+            return False
+    return made.choice is not None or not made.going_on.qualifies
+
+
+def honest_replans(rng: Random) -> Iterator[tuple[vr.Playbook, vr.Replan]]:
+    """Replans of drawn playbooks for whole routes, some after another one."""
+    while True:
+        book = drawn_book(rng)
+        if book is None or book.privacy.m is not None:
+            continue
+        number = rng.randint(1, len(book.hidden_classes))
+        way, made, first = book.hidden_classes[number - 1].shared(0), None, 0
+        for _ in range(rng.choice([1, 2])):
+            position = rng.randrange(first, len(way))
+            closure = draw_closure(rng, book, way[position:]) | {"costs": [], "closed_nodes": []}
+            choice = rng.choice([None, "give-up"])
+            made = book.replan(number, way[position], position=position, after=made, choice=choice, **closure)
+            if made.choice is None:
+                break
+            way, first = made.walked[:-1] + made.route, made.position
+        assert made is not None
+        yield book, made
+
+
+@pytest.mark.parametrize("num", [NUM_SMALL, pytest.param(NUM_LARGE, marks=pytest.mark.slow)])
+def test_forged_replans_are_refused_or_true(num: int) -> None:
+    rng, honest = Random("forged replans"), honest_replans(Random("honest replans"))
+    done, accepted, false, changed = 0, 0, [], 0
+    while done < num:
+        book, made = next(honest)
+        domain = book.problem.domain
+        labels = [json.loads(json.dumps(domain.label(node))) for node in range(domain.num_nodes)]
+        whole = json.loads(dump_canonical(made.to_dict()))
+        assert is_true(book, made), made
+        assert all(each.holds for each in audited(book, made))
+        for _ in range(20):
+            data = copy.deepcopy(whole)
+            for _ in range(rng.choice([1, 1, 1, 2, 3])):
+                mutate(rng, data, labels)
+            data = agree(data) if rng.random() < 0.75 else data
+            if dump_canonical(data) == dump_canonical(whole):
+                continue
+            done += 1
+            try:
+                read = replan_from_dict(json.loads(dump_canonical(data)))
+            except (KeyError, TypeError, ValueError, AttributeError):
+                continue
+            changed += 1
+            if all(each.holds and each.checked for each in audited(book, read)):
+                accepted += 1
+                if not is_true(book, read):
+                    false.append(data)
+    print(f"{done} forged replans: {done - changed} unreadable, {accepted} accepted, {len(false)} accepted and false")
+    assert changed > num / 4
+    assert false == []
+
+
+def town_day() -> tuple[vr.Playbook, vr.Day]:
+    domain = vr.generate_streets(9, 9, seed=4, one_way_share=0.2)
+    depot, *customers = (domain.label(node) for node in Random("forged").sample(range(domain.num_nodes), 13))
+    book = vr.solve(vr.Problem(domain, [vr.Trip(depot, depot)], customers), vr.Privacy(k=3, ell=150))
+    van = vr.Van(depot, depot)
+    terms = vr.Terms((van, van, van), capacity=6, seconds_per_cost=0.2, iterations=20)
+    return book, vr.dispatch(book, range(1, len(book.hidden_classes) + 1), terms)
+
+
+def is_true_rest(book: vr.Playbook, earlier: vr.Day, rest: vr.Day) -> bool:
+    """Whether the rest of a day is driven as it says, worked out plainly."""
+    after, terms, domain = rest.after, earlier.terms, book.problem.domain
+    if after is None or earlier.after is not None or rest.playbook != earlier.playbook:
+        return False
+    if rest.terms != terms or rest.touched != earlier.touched or len(after.stands) != len(rest.tours):
+        return False
+    graph, members = changed_graph(domain, after.closure), {}
+    for number in rest.touched:
+        members[number] = book.hidden_classes[number - 1].members
+    done: list[Any] = []
+    reach: set[Any] = set()
+    for stand, planned, van in zip(after.stands, earlier.tours, terms.vans, strict=True):
+        if stand.walked != planned.route[: len(stand.walked)] and stand.walked != (van.start,):
+            return False
+        num = len(stand.done)
+        if stand.done != planned.stops[:num] or any(at > len(stand.walked) - 1 for at in planned.positions[:num]):
+            return False
+        if num < len(planned.stops) and planned.positions[num] < len(stand.walked) - 1:
+            return False
+        done += stand.done
+        here, goal = domain.node(stand.at), domain.node(van.goal)
+        ahead = distances(graph, here)
+        can_end = math.isfinite(ahead[goal])
+        if stand.state != "broken" and (stand.state == "fit") != can_end:
+            return False
+        if stand.state == "fit":
+            reach |= {
+                label
+                for own in members.values()
+                for label in own
+                if math.isfinite(ahead[domain.node(label)] + distances(graph, domain.node(label))[goal])
+            }
+    stops = [label for tour in rest.tours for label in tour.stops]
+    everybody = [label for own in members.values() for label in own]
+    gone = {label for label in everybody if label not in done and label not in reach}
+    short = {}
+    for number, own in members.items():
+        left = tuple(label for label in own if label not in gone)
+        if len(left) < len(own) and not keeps_by_street(book, left):
+            short[number] = (left, tuple(label for label in left if label in done))
+    if {each.number: (each.going_on, each.giving_up) for each in after.short} != short:
+        return False
+    given_up = {each.number for each in after.short if each.choice == "give-up"}
+    gone |= {label for number in given_up for label in members[number] if label not in done}
+    if set(after.dropped) != gone or sorted(map(repr, [*stops, *done, *gone])) != sorted(map(repr, everybody)):
+        return False
+    total = 0.0
+    for stand, tour, van in zip(after.stands, rest.tours, terms.vans, strict=True):
+        if not tour.route:
+            if tour.stops or tour.cost or (stand.state == "fit" and stand.is_away and stand.at != van.goal):
+                return False
+            continue
+        if stand.state != "fit" or tour.route[0] != stand.at or tour.route[-1] != van.goal:
+            return False
+        reached = [0.0]
+        for a, b in pairwise(tour.route):
+            step = dict(graph[domain.node(a)]).get(domain.node(b))
+            if step is None:
+                return False
+            reached.append(reached[-1] + step)
+        if not math.isclose(reached[-1], tour.cost, rel_tol=1e-9, abs_tol=1e-9):
+            return False
+        total += tour.cost
+        if [tour.route[at] for at in tour.positions] != list(tour.stops):
+            return False
+        if (
+            tour.departs_s is None
+            or tour.seconds is None
+            or stand.ready_s is None
+            or tour.departs_s < stand.ready_s - 1e-3
+        ):
+            return False
+        now, base = tour.departs_s, 0.0
+        for at, begin in zip(tour.positions, tour.begins_s, strict=True):
+            if begin < now + (reached[at] - base) * (terms.seconds_per_cost or 0) - 1e-3:
+                return False
+            now, base = begin + terms.service_s, reached[at]
+        home = now + (reached[-1] - base) * (terms.seconds_per_cost or 0)
+        if not math.isclose(home - tour.departs_s, tour.seconds, rel_tol=1e-6):
+            return False
+        if len(stand.done) + len(tour.stops) > (terms.capacity or 99):
+            return False
+    return math.isclose(total, rest.cost, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def keeps_by_street(book: vr.Playbook, left: tuple[Any, ...]) -> bool:
+    """Some k of them with at least ell between them by road, in either direction."""
+    domain, ell = book.problem.domain, book.privacy.ell
+    graph = changed_graph(domain, vr.Closure())
+    ahead = {label: distances(graph, domain.node(label)) for label in left}
+
+    def is_far(one: Any, other: Any) -> bool:
+        return min(ahead[one][domain.node(other)], ahead[other][domain.node(one)]) >= ell
+
+    return any(all(is_far(*pair) for pair in combinations(some, 2)) for some in combinations(left, book.privacy.k))
+
+
+@pytest.mark.parametrize("num", [60, pytest.param(600, marks=pytest.mark.slow)])
+def test_forged_rests_of_days_are_refused_or_true(num: int, tmp_path: Path) -> None:
+    pytest.importorskip("pyvrp")
+    from veilroute.fleet.replanning import repeat_replan
+
+    rng = Random("forged days")
+    book, day = town_day()
+    domain = book.problem.domain
+    labels = [domain.label(node) for node in range(domain.num_nodes)]
+    eight, rests = 8 * 3600.0, list[vr.Day]()
+    for road in list(pairwise(day.tours[0].route))[4:]:
+        try:
+            rests.append(vr.redispatch(book, day, at=eight + 60, closed=[road]))
+            break
+        except vr.VeilrouteError:
+            continue
+    one, other, *_ = (at for at, tour in enumerate(day.tours) if tour.stops)
+    rests.append(vr.redispatch(book, day, at=eight + 90, broken=[one + 1], choice="go-on"))
+    last = day.tours[other].stops[-1]
+    rests += [vr.redispatch(book, day, at=eight + 60, closed_nodes=[last], choice=each) for each in vr.closures.CHOICES]
+    path, accepted, false, read_num = tmp_path / "day.json", 0, [], 0
+    for rest in rests:
+        assert is_true_rest(book, day, rest)
+
+    def audit(rest: vr.Day, *, again: bool) -> bool:
+        def dispatcher(_: object) -> dict[str, bytes]:
+            return {"day.json": repeat_replan(book, day, rest).to_json()}
+
+        report = audit_day(book, rest, before=[day], dispatcher=dispatcher if again else None)
+        return report.verdict == "holds" if again else report.holds
+
+    for rest in rests:
+        assert audit(rest, again=True)
+    done = 0
+    while done < num:
+        rest = rng.choice(rests)
+        data = json.loads(rest.to_json())
+        for _ in range(rng.choice([1, 1, 2])):
+            parts = [data.get("after"), data.get("vehicles")]
+            mutate(rng, rng.choice([data, *(each for each in parts if isinstance(each, dict | list) and each)]), labels)
+        vans = data.get("vehicles")
+        costs: list[Any] = [each.get("cost") if isinstance(each, dict) else None for each in vans or []]
+        if rng.random() < 0.3 and all(isinstance(cost, int | float) for cost in costs):
+            data["cost"] = sum(costs)
+        raw = dump_canonical(data)
+        if raw == rest.to_json():
+            continue
+        done += 1
+        path.write_bytes(raw)
+        try:
+            read = vr.read_day(path)
+            read_num += 1
+            # The cheap claims first: a day that breaks one is refused whatever the dispatcher makes.
+            if audit(read, again=False) and audit(read, again=True):
+                accepted += 1
+                if not is_true_rest(book, day, read):
+                    false.append(data)
+        except vr.VeilrouteError:
+            continue
+    print(f"{done} forged rests: {done - read_num} unreadable, {accepted} accepted, {len(false)} accepted and false")
+    assert read_num > num / 5
+    assert false == []

@@ -1,0 +1,138 @@
+"""`veilroute audit --simulate`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import veilroute as vr
+from commands import Command, assert_refused
+from drawn_books import triangle_book
+from veilroute.cli import simulate
+from veilroute.domain.graph import label_text
+from veilroute.exposure import ExposureReport
+from veilroute.posterior import find_exposures
+
+
+def test_it_prints_what_is_achieved_beside_what_is_printed(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "book.json"
+    triangle_book().write(path)
+    code, out, err = command("audit", path, "--simulate")
+    assert code == 0, err
+    assert "An observer who sees the whole route" in out
+    assert "at most 50%" in out
+    assert "The observer exceeds none of" in out
+    code, out, err = command("audit", path, "--simulate", "--json")
+    assert code == 0, err
+    data = json.loads(out)
+    assert data["exceeded"] == 0
+    assert data["compared"] == len(data["figures"]) > 20
+
+
+def test_the_secrets_of_one_place_are_worked_out_on_the_way(command: Command, planned: Path) -> None:
+    code, out, err = command("audit", planned, "--simulate")
+    assert code == 0, err
+    assert "On the way, as `veilroute risk` has it" in out
+
+
+def test_it_fails_if_a_printed_figure_is_exceeded(command: Command, tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "book.json"
+    triangle_book().write(path)
+    monkeypatch.setattr(
+        simulate,
+        "find_exposures",
+        lambda book: ExposureReport(tuple(replace(each, worst_place=0.4) for each in find_exposures(book).exposures)),
+    )
+    code, out, _ = command("audit", path, "--simulate")
+    assert code == 1
+    assert "EXCEEDED" in out
+    assert "Do not rely on what is printed" in out
+
+
+def test_it_needs_playbooks(command: Command, tmp_path: Path) -> None:
+    assert_refused(command("audit", "--simulate"), "PLAYBOOK")
+
+
+def test_linked_playbooks_under_both_assumptions(command: Command, planned: Path) -> None:
+    for trips in ("occasional", "expected"):
+        code, out, err = command("audit", planned, planned, "--simulate", "--trips", trips)
+        assert code == 0, (out, err)
+        assert "links all trips of one secret over 2 days" in out
+    assert_refused(command("audit", planned, "--simulate", "--trips", "expected"), "--trips")
+
+
+def test_a_ledger_says_what_is_assumed(command: Command, planned: Path, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    assert command("ledger", "new", ledger, "--trips", "expected").code == 0
+    assert command("ledger", "add", ledger, planned).code == 0
+    code, out, err = command("audit", planned, "--ledger", ledger, "--simulate", "--json")
+    assert code == 0, err
+    data = json.loads(out)
+    assert data["compared"] > 0
+    assert "a day without a trip tells it who has none" in data["notes"][0]
+
+
+def test_two_draws_of_one_playbook_are_two_draws(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "book.json"
+    triangle_book().write(path)
+    _, out, _ = command("audit", path, path, "--simulate", "--json")
+    rows = [row for row in json.loads(out)["figures"] if row["about"] == "Linked audit: left after all trips"]
+    assert {row["achieved"] for row in rows if row["figure"] == "num_possible"} == {1}
+    assert {row["exceeded"] for row in rows} == {False}
+
+
+def test_a_replan(command: Command, planned: Path, tmp_path: Path) -> None:
+    path, (one, other) = tmp_path / "replan.json", vr.read_playbook(planned).hidden_classes[0].routes[0].nodes[2:4]
+    road = f"{label_text(one)},{label_text(other)}"
+    made = command(
+        "replan",
+        planned,
+        "--class",
+        1,
+        "--at",
+        label_text(one),
+        "--position",
+        2,
+        "--closed",
+        road,
+        "--go-on",
+        "-o",
+        path,
+    )
+    assert made.code == 0, made.err
+    code, out, err = command("audit", planned, "--replan", path, "--simulate")
+    assert code == 0, (out, err)
+    assert "The replan: said to keep the promise" in out
+    assert "by the rule, all hear of it at once" in out
+
+
+def test_a_day_of_a_fleet(command: Command, planned: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "day"
+    made = command(
+        "fleet",
+        planned,
+        "--touched",
+        "1",
+        "--vehicles",
+        1,
+        "--iterations",
+        10,
+        "--rate",
+        0.2,
+        "--pad-to",
+        2,
+        "-o",
+        folder,
+    )
+    assert made.code == 0, made.err
+    code, out, err = command("audit", planned, "--day", folder, "--simulate", "--json")
+    assert code == 0, (out, err)
+    worst = json.loads(out)["figures"][0]
+    assert worst["figure"] == "worst_customer"
+    assert abs(worst["printed"] - worst["achieved"]) < 1e-9
+
+
+def test_options_that_it_does_not_take(command: Command, planned: Path) -> None:
+    assert_refused(command("audit", planned, "--simulate", "--reruns", 1), "--simulate")
+    assert_refused(command("audit", planned, "--simulate", "--replan", planned, "--day", planned), "--simulate")
