@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from random import Random
 from typing import Any, NamedTuple
 
@@ -106,46 +106,74 @@ def changes(closure: vr.Closure, walk: Nodes) -> bool:
 
 
 class Seen(NamedTuple):
-    """What an observer makes of a way, listed; in each of the two cases of :class:`veilroute.closures.Sighting`."""
+    """What an observer makes of a way, listed, as :class:`veilroute.closures.Sighting` has it."""
 
     looks_like: tuple[int, ...]
     may_look_like: tuple[int, ...]
+    num_together: int
     num_possible: int
     worst_place: float
     worst_area: float
-    together: Belief  #: of those whom a walk covers, when all make the same choice
+    worst_covered: float  #: how sure of an area, if the secret is one of those whom the walk covers
+
+
+Walks = Mapping[object, Nodes]
 
 
 def watch(book: vr.Playbook, made: vr.Replan, choice: str, seers: Mapping[object, set[object]]) -> Seen:
-    """What an observer makes of one of the ways of a replan."""
-    way = made.going_on if choice == "go-on" else made.giving_up
-    mine = {member: made.walked[:-1] + way.rest_of(member) for member in made.members}
+    """What an observer makes of one of the ways of a replan, whatever the drivers of other classes do."""
     *before, last = events_of(made)
-    beliefs, alike = [], []
-    for by_rule in (True, False):
-        walks = {
-            at: drive(book, at, made.trip, [*before, last._replace(choice=choice)], by_rule=by_rule)
-            for at in range(1, len(book.hidden_classes) + 1)
-        } | {made.number: mine}
-        sights = {at: next(iter(own.values()))[: book.privacy.m] for at, own in walks.items() if own}
-        same = [at for at in sights if sights[at] == sights[made.number]]
-        covered: dict[object, float] = {}
-        everybody: dict[object, float] = {}
-        for at in same:
-            for member, mass in prior_of(book, at).items():
-                everybody[member] = everybody.get(member, 0.0) + mass
-                if seers[member] & set(walks[at][member]):
-                    covered[member] = covered.get(member, 0.0) + mass
-        alike.append(same)
-        beliefs += [believe(book, covered), believe(book, everybody)]
+
+    def others(choice: str, *, by_rule: bool) -> dict[int, Walks]:
+        numbers = range(1, len(book.hidden_classes) + 1)
+        events = [*before, last._replace(choice=choice)]
+        return {at: drive(book, at, made.trip, events, by_rule=by_rule) for at in numbers if at != made.number}
+
+    cases = [others(choice, by_rule=True), others("go-on", by_rule=False), others("give-up", by_rule=False)]
+    way = made.going_on if choice == "go-on" else made.giving_up
+    return listed(book, made.number, {t: made.walked[:-1] + way.rest_of(t) for t in made.members}, cases, seers)
+
+
+def listed(
+    book: vr.Playbook, number: int, mine: Walks, cases: list[dict[int, Walks]], seers: Mapping[object, set[object]]
+) -> Seen:
+    """What an observer makes of a class's walks; the first of the cases is what others do by the rule."""
+    m = book.privacy.m
+
+    def sight(walks: Walks) -> Nodes:
+        return next(iter(walks.values()))[:m]
+
+    def masses(at: int, walks: Walks, *, is_covered: bool) -> dict[object, float]:
+        return {t: p for t, p in prior_of(book, at).items() if not is_covered or seers[t] & set(walks[t])}
+
+    same = [{at: walks for at, walks in case.items() if walks and sight(walks) == sight(mine)} for case in cases]
+    everyone = sorted(set().union(*same))
+    beliefs: dict[bool, list[Belief]] = {True: [], False: []}
+    for is_covered, found in beliefs.items():
+        options = [
+            [{}, *(masses(at, case[at], is_covered=is_covered) for case in same if at in case)] for at in everyone
+        ]
+        for company in product(*options):
+            found.append(believe(book, add([masses(number, mine, is_covered=is_covered), *company])))
+    alone = believe(book, masses(number, mine, is_covered=True))
+    together = add([masses(at, walks, is_covered=True) for at, walks in {number: mine, **same[0]}.items()])
     return Seen(
-        tuple(alike[0]),
-        tuple(at for at in alike[1] if at not in alike[0]),
-        min(len(each.places) for each in beliefs),
-        max(each.worst_place for each in beliefs),
-        max(each.worst_area for each in beliefs),
-        beliefs[2],
+        tuple(sorted({number, *same[0]})),
+        tuple(at for at in everyone if at not in same[0]),
+        len(believe(book, together).places),
+        len(alone.places),
+        max(each.worst_place for some in beliefs.values() for each in some),
+        max(each.worst_area for some in beliefs.values() for each in some),
+        max(each.worst_area for each in beliefs[True]),
     )
+
+
+def add(parts: Iterable[Mapping[object, float]]) -> dict[object, float]:
+    """Members that are drawn with several classes count for each."""
+    found: dict[object, float] = {}
+    for label, mass in (pair for part in parts for pair in part.items()):
+        found[label] = found.get(label, 0.0) + mass
+    return found
 
 
 def seers_of(book: vr.Playbook, members: Iterable[object]) -> dict[object, set[object]]:

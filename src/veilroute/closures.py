@@ -83,13 +83,14 @@ class Closure:
 class Sighting:
     """What an observer who sees a way can find out.
 
-    The figures are the worst of two cases: every group does as the rule says, or every group that stands at the same
-    place makes the same choice as this one.
+    Another class goes the same way only if its driver knows of the closure too, and lets it. So the figures are the
+    worst over all that the others may do; only ``num_together`` counts on them.
     """
 
     looks_like: tuple[int, ...]  #: the classes that go this way by the rule, this one included, by number
-    may_look_like: tuple[int, ...]  #: those that go this way as well if they make the same choice
-    num_possible: int  #: at how many nodes there are members whom the walk covers, at least
+    may_look_like: tuple[int, ...]  #: those that go this way as well if somebody chooses so
+    num_together: int  #: at how many nodes there are members whom the walk covers, if all in ``looks_like`` go this way
+    num_possible: int  #: the same in any case: of this class alone
     worst_place: float | None  #: the largest posterior of a node; ``None`` when none of them is probable at all
     worst_area: float | None  #: the largest posterior of an area, likewise
 
@@ -271,6 +272,7 @@ def _sighting_from_dict(where: str, data: Any) -> Sighting:
     return Sighting(
         numbers("looks_like"),
         numbers("may_look_like"),
+        check_count(f"{where}.num_together", data["num_together"]),
         check_count(f"{where}.num_possible", data["num_possible"]),
         share("worst_place"),
         share("worst_area"),

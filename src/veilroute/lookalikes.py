@@ -3,7 +3,9 @@
 If each of them keeps its promise, so do all of them together, because the bound on areas is linear (docs/theory,
 :ref:`Closed roads <theory-closures>`). A class that falls short by itself is not rescued by the others: an observer who
 has seen another trip of the same secret knows the class. What an observer of this trip alone can find out is worked out
-here: which classes go a way, and how sure one can be of a place or an area then.
+here: which classes go a way, and how sure one can be of a place or an area then. Another class may or may not go the
+same way: its driver may not know of the closure, or may choose otherwise. So each figure is the worst over all that the
+others may do.
 """
 
 from __future__ import annotations
@@ -15,16 +17,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veilroute.areas import close_masks, heaviest_area
-from veilroute.arrays import Flags, Floats, Members, as_members
+from veilroute.areas import area_rows
+from veilroute.arrays import Flags, Floats, Members
 from veilroute.closures import CHOICES, GIVE_UP, GO_ON, Replan, Sighting, Way
 from veilroute.covering.task import far_matrix
 from veilroute.domain.graph import Domain, Label
 from veilroute.errors import BrokenPromiseError
 from veilroute.playbook import Playbook
+from veilroute.problem import ROUNDING
 from veilroute.rules import KAndEll, RiskBound, Rule
 
 Nodes = tuple[Label, ...]
+
+_HARDLY = 1e-15  #: by less than this a share does not rise any more
 
 
 class Walk(NamedTuple):
@@ -89,12 +94,12 @@ class Crowd:
             far[one, other] = far[other, one] = False
         return far
 
-    def rule_on(self, domain: Domain, spread: str | None = None) -> Rule:
-        """What the playbook's privacy, or another reading of spread, makes of them on a map."""
+    def rule_on(self, domain: Domain) -> Rule:
+        """What the playbook's privacy makes of them on a map."""
         privacy, far = self.playbook.privacy, self.far_on(domain)
         if privacy.beta is None:
-            return KAndEll.of(far, privacy.k, spread or privacy.spread)
-        return RiskBound.of(far, self.masses, privacy.beta, spread or privacy.spread)
+            return KAndEll.of(far, privacy.k, privacy.spread)
+        return RiskBound.of(far, self.masses, privacy.beta, privacy.spread)
 
     def keeps(self, rule: Rule, members: Members) -> bool:
         """Whether some of them keep the promise, and so does what earlier trips leave of them for each."""
@@ -109,46 +114,128 @@ def chances(playbook: Playbook, number: int, labels: Iterable[Label]) -> dict[La
     return {label: known.get(label, 0.0) for label in labels}
 
 
-def judge(playbook: Playbook, courses: Sequence[Course], maps: Sequence[Domain]) -> list[Course]:
-    """The same courses, where a way qualifies only if all who look the same keep the promise together as well.
+def judge(
+    playbook: Playbook, courses: Sequence[Course], maps: Sequence[Domain], told: Mapping[int, Walk] | None = None
+) -> list[Course]:
+    """The same courses, where a way qualifies only if the promise is kept whichever others go the same way.
 
-    That follows if each class does, unless a class falls short by itself: under a risk it can then make an area too
-    probable for others. ``maps`` are those on which members must be apart. Counted possibilities only become more.
+    That follows if each class keeps it by itself. Under a risk a class that falls short can make an area too probable
+    for others. ``maps`` are those on which members must be apart, and ``told`` the walks that the rule gives. Counted
+    possibilities only become more.
     """
     if playbook.privacy.beta is None:
         return list(courses)
-    broken: set[tuple[int, str]] = set()
-    for choice in CHOICES:
-        for together in _alike(playbook, courses, choice).values():
-            ways = [_way_of(course.entry, choice) for course, _ in together if course.entry is not None]
-            if len(together) > 1 and any(way.qualifies for way in ways):
-                crowd = Crowd(playbook, _masses(playbook, [(course.number, walk.left) for course, walk in together]))
-                everybody = as_members(range(len(crowd.labels)))
-                if not all(crowd.keeps(crowd.rule_on(each, "witness"), everybody) for each in maps):
-                    broken |= {(course.number, choice) for course, _ in together}
 
-    def judged(course: Course) -> Course:
-        if course.entry is None:
-            return course
-        on, up = course.entry.going_on, course.entry.giving_up
-        on = replace(on, qualifies=on.qualifies and (course.number, GO_ON) not in broken)
-        up = replace(up, qualifies=up.qualifies and (course.number, GIVE_UP) not in broken)
-        return replace(course, entry=replace(course.entry, going_on=on, giving_up=up))
+    def judged(course: Course, choice: str) -> Way:
+        assert course.entry is not None
+        way, walk = _way_of(course.entry, choice), course.by_choice(choice)
+        if not way.qualifies or walk is None:
+            return way
+        same = _alike(playbook, courses, told or {}, course.number, walk)
+        return replace(way, qualifies=_keep_together(playbook, course.number, walk, same, maps)) if same else way
 
-    return [judged(course) for course in courses]
+    return [
+        course
+        if course.entry is None
+        else replace(
+            course,
+            entry=replace(course.entry, going_on=judged(course, GO_ON), giving_up=judged(course, GIVE_UP)),
+        )
+        for course in courses
+    ]
 
 
 def _way_of(entry: Replan, choice: str) -> Way:
     return entry.going_on if choice == GO_ON else entry.giving_up
 
 
-def _alike(playbook: Playbook, courses: Iterable[Course], choice: str) -> dict[Nodes, list[tuple[Course, Walk]]]:
-    """Who look the same when all make the same choice: by what is seen, as far as anything is promised."""
-    found: dict[Nodes, list[tuple[Course, Walk]]] = {}
-    for course in courses:
-        if (walk := course.by_choice(choice)) is not None:
-            found.setdefault(walk.shared[: playbook.privacy.m], []).append((course, walk))
-    return found
+def _alike(
+    playbook: Playbook, courses: Iterable[Course], told: Mapping[int, Walk], number: int, walk: Walk
+) -> dict[int, list[Walk]]:
+    """The walks on which other classes look the same, as far as anything is promised: by the rule or by any choice."""
+    seen, found = walk.shared[: playbook.privacy.m], dict[int, dict[Walk, None]]()
+    ways = [(at, own) for at, own in told.items()]
+    ways += [(course.number, own) for course in courses for own in map(course.by_choice, CHOICES) if own is not None]
+    for at, own in ways:
+        if at != number and own.shared[: playbook.privacy.m] == seen:
+            found.setdefault(at, {})[own] = None
+    return {at: list(found[at]) for at in sorted(found)}
+
+
+class _Sums:
+    """How probable candidates are together with what is seen, as rows: of a class, and of others that may join it."""
+
+    def __init__(self, playbook: Playbook, number: int, walk: Walk, same: Mapping[int, Sequence[Walk]]) -> None:
+        members = {at: playbook.hidden_classes[at - 1].members for at in (number, *same)}
+        self.crowd = Crowd(playbook, _masses(playbook, members.items()))
+        self.left = self._row(number, walk.left), [[self._row(at, each.left) for each in same[at]] for at in same]
+        # Members whom a walk does not cover may be the secret all the same: an observer can count them or not.
+        self.whole = self._row(number, members[number]), [[self._row(at, members[at])] for at in same]
+
+    def _row(self, number: int, labels: Nodes) -> Floats:
+        own = chances(self.crowd.playbook, number, labels)
+        return np.array([own.get(label, 0.0) for label in self.crowd.labels], dtype=np.float64)
+
+    def areas(self, domain: Domain) -> Flags:
+        """Maximal areas of the candidates on a map, a row each; neighbourhoods, which are no less, if too many."""
+        near = ~self.crowd.far_on(domain)
+        rows = area_rows(near)
+        return np.vstack([self.doors(), near if rows is None else rows])
+
+    def doors(self) -> Flags:
+        """The candidates at each node, a row for each candidate."""
+        nodes = np.array(self.crowd.nodes)
+        return np.asarray(nodes[:, None] == nodes)
+
+
+def _surest(own: Floats, others: Sequence[Sequence[Floats]], insides: Flags) -> float | None:
+    """The largest share of any of some sets in what is seen, whichever others join; ``None`` if there is no mass.
+
+    Dinkelbach's method, for each set: the classes that raise a share are those in which it is larger than it is so far.
+    It ends, because the share rises each time and there are finitely many ways to choose.
+    """
+    best = None
+    for inside in insides:
+        part, total = math.fsum(own[inside]), math.fsum(own)
+        options = [[(math.fsum(row[inside]), math.fsum(row)) for row in rows] for rows in others]
+        if total <= 0:  # nobody of the class itself is possible: the others are seen alone
+            part, total = max(
+                (each for rows in options for each in rows if each[1] > 0), default=(0.0, 0.0), key=_ratio
+            )
+        if total <= 0:
+            continue
+        base, share = (part, total) if math.fsum(own) > 0 else (0.0, 0.0), -1.0
+        while part > (share + _HARDLY) * total:
+            share = part / total
+            joined = [max(rows, key=lambda each: each[0] - share * each[1]) for rows in options]
+            joined = [each for each in joined if each[0] > share * each[1]]
+            part, total = (math.fsum(each) for each in zip(base, *joined, strict=True))
+        best = share if best is None else max(best, share)
+    return best
+
+
+def _ratio(each: tuple[float, float]) -> float:
+    return each[0] / each[1]
+
+
+def _keep_together(
+    playbook: Playbook, number: int, walk: Walk, same: Mapping[int, Sequence[Walk]], maps: Sequence[Domain]
+) -> bool:
+    """Whether no area is more probable than promised, whichever others look the same, also after earlier trips."""
+    beta = playbook.privacy.beta
+    assert beta is not None
+    sums = _Sums(playbook, number, walk, same)
+    own, others = sums.left
+    possible = [np.ones(own.size, dtype=np.bool_)]
+    for owner, line in sums.crowd.lines:
+        if own[owner] > 0:
+            possible.append(np.isin(np.arange(own.size), [at for at in line if at is not None]))
+    for each in map(sums.areas, maps):
+        for kept in possible:
+            worst = _surest(own * kept, [[row * kept for row in rows] for rows in others], each)
+            if worst is not None and worst > beta * (1 + ROUNDING):
+                return False
+    return True
 
 
 def _masses(playbook: Playbook, parts: Iterable[tuple[int, Nodes]]) -> dict[Label, float]:
@@ -165,47 +252,41 @@ def with_sightings(
 ) -> Replan:
     """A replan with what an observer of each way can find out.
 
-    ``courses`` are those of all classes if they make the same choices, and ``told`` the walks that the rule gives.
+    ``courses`` are those of all classes if they made the same choices before, ``told`` the walks that the rule gives.
     """
-    m, found = playbook.privacy.m, list[Way]()
+    found, courses = list[Way](), list(courses)
     for choice in CHOICES:
-        walk = Walk.along(entry, _way_of(entry, choice))
-        if walk is None:
-            found.append(_way_of(entry, choice))
-            continue
-        chosen = {course.number: own for course in courses if (own := course.by_choice(choice)) is not None}
-        cases = []
-        for case in (told, chosen):
-            same = {number: own for number, own in case.items() if own.shared[:m] == walk.shared[:m]}
-            cases.append({number: own.left for number, own in (same | {entry.number: walk}).items()})
-        found.append(replace(_way_of(entry, choice), seen=_sighting(playbook, cases, maps)))
+        walk, way = Walk.along(entry, _way_of(entry, choice)), _way_of(entry, choice)
+        seen = None if walk is None else _sighting(playbook, entry.number, walk, courses, told, maps)
+        found.append(replace(way, seen=seen))
     return replace(entry, going_on=found[0], giving_up=found[1])
 
 
-def _sighting(playbook: Playbook, cases: Sequence[Mapping[int, Nodes]], maps: Sequence[Domain]) -> Sighting:
-    """What can be found out at worst, of the classes that look the same in each case with those who are covered."""
-    members = {number: playbook.hidden_classes[number - 1].members for case in cases for number in case}
-    crowd = Crowd(playbook, _masses(playbook, members.items()))
-    near = [~crowd.far_on(each) for each in maps]
-    places, areas, nums = [], [], []
-    for some in cases:
-        left = _masses(playbook, some.items())
-        # Members who are not covered any more may be the secret all the same: an observer can count them or not.
-        whole = _masses(playbook, [(number, members[number]) for number in some])
-        for masses in (left, whole):
-            doors: dict[int, float] = {}
-            for node, label in zip(crowd.nodes, crowd.labels, strict=True):
-                doors[node] = doors.get(node, 0.0) + masses.get(label, 0.0)
-            nums.append(sum(mass > 0 for mass in doors.values()))
-            if total := math.fsum(masses.values()):
-                places.append(max(doors.values()) / total)
-                given = [masses.get(label, 0.0) for label in crowd.labels]
-                areas += [heaviest_area(given, close_masks(each)) / total for each in near]
-    surely, perhaps = map(set[int], cases)
+def _sighting(
+    playbook: Playbook,
+    number: int,
+    walk: Walk,
+    courses: Sequence[Course],
+    told: Mapping[int, Walk],
+    maps: Sequence[Domain],
+) -> Sighting:
+    """What can be found out of a way, at worst."""
+    same = _alike(playbook, courses, told, number, walk)
+    sums, m = _Sums(playbook, number, walk, same), playbook.privacy.m
+    by_rule = {at: own for at, own in told.items() if at in same and own.shared[:m] == walk.shared[:m]}
+    together = _masses(playbook, [(number, walk.left), *((at, own.left) for at, own in by_rule.items())])
+    nodes = dict(zip(sums.crowd.labels, sums.crowd.nodes, strict=True))
+    areas = np.vstack([sums.areas(each) for each in maps])
+    shares = [
+        [share for own, others in (sums.left, sums.whole) if (share := _surest(own, others, sets)) is not None]
+        for sets in (sums.doors(), areas)
+    ]
+    worst_place, worst_area = (min(1.0, max(each)) if each else None for each in shares)
     return Sighting(
-        tuple(sorted(surely)),
-        tuple(sorted(perhaps - surely)),
-        min(nums),
-        min(1.0, max(places)) if places else None,
-        min(1.0, max([*areas, *places])) if areas else None,
+        looks_like=tuple(sorted({number, *by_rule})),
+        may_look_like=tuple(sorted(same.keys() - by_rule.keys())),
+        num_together=len({nodes[label] for label, mass in together.items() if mass > 0}),
+        num_possible=len({nodes[label] for label, mass in chances(playbook, number, walk.left).items() if mass > 0}),
+        worst_place=worst_place,
+        worst_area=worst_area,
     )

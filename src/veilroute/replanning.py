@@ -75,9 +75,10 @@ def replan(
     walked = shared[: find_position(shared, here, plain_number(position), first) + 1]
     made = _Replanner(playbook, number, trip).replan(walked, closure, choice, after)
     observer, maps = _Observer(playbook, trip), _maps(domain, closure)
-    courses = judge(playbook, observer.courses(made), maps)
+    told = observer.told(made)
+    courses = judge(playbook, observer.courses(made), maps, told)
     mine = next(course.entry for course in courses if course.number == number and course.entry is not None)
-    return _decided(with_sightings(playbook, mine, courses, observer.told(made), maps), choice)
+    return _decided(with_sightings(playbook, mine, courses, told, maps), choice)
 
 
 def replan_alone(playbook: Playbook, number: int, trip: int, walked: tuple[Label, ...], closure: Closure) -> Replan:

@@ -9,7 +9,7 @@ import pytest
 
 import veilroute as vr
 from closed_roads import audited, draw_closure
-from plain_closures import believe, drawn_book, keeps_alone, prior_of, seers_of, watch
+from plain_closures import Walks, drawn_book, keeps_alone, listed, seers_of, watch
 from veilroute.replanning import with_contingencies
 
 NUM = 400
@@ -25,12 +25,12 @@ def check(book: vr.Playbook, made: vr.Replan, seers: dict[object, set[object]]) 
         said, real = way.seen, watch(book, made, choice, seers)
         assert said is not None
         assert (said.looks_like, said.may_look_like) == (real.looks_like, real.may_look_like)
-        assert said.num_possible == real.num_possible
+        assert (said.num_together, said.num_possible) == (real.num_together, real.num_possible)
         for one, other in ((said.worst_place, real.worst_place), (said.worst_area, real.worst_area)):
             assert one is not None and math.isclose(one, other, rel_tol=1e-9)
         keeps = keeps_alone(book, made.number, way.left)
         if book.privacy.beta is not None:
-            keeps = keeps and real.together.worst_area <= book.privacy.beta * (1 + 1e-9)
+            keeps = keeps and real.worst_covered <= book.privacy.beta * (1 + 1e-9)
         assert way.qualifies == keeps
         if keeps:
             assert said.num_possible >= (
@@ -43,7 +43,7 @@ def check(book: vr.Playbook, made: vr.Replan, seers: dict[object, set[object]]) 
     return most
 
 
-@pytest.mark.parametrize("num", [8, pytest.param(NUM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num", [3, pytest.param(NUM, marks=pytest.mark.slow)])
 def test_every_class_at_every_place_says_what_an_observer_can_find_out(num: int) -> None:
     rng, done, replans, alike, chained = Random("lookalikes"), 0, 0, 0, 0
     while done < num:
@@ -91,7 +91,7 @@ def test_contingencies_say_what_an_observer_can_find_out(num: int) -> None:
         if book is None:
             continue
         done += 1
-        seers, m = seers_of(book, book.candidates), book.privacy.m
+        seers = seers_of(book, book.candidates)
         made = with_contingencies(book, worst=4)
         for entry in made.contingencies:
             same_road = {each.number: each for each in made.contingencies if each.closure == entry.closure}
@@ -99,36 +99,27 @@ def test_contingencies_say_what_an_observer_can_find_out(num: int) -> None:
                 way = entry.going_on if choice == "go-on" else entry.giving_up
                 if not way.route:
                     continue
-                beliefs, alikes = [], []
-                for by_rule in (True, False):
-                    walks = {
+                cases: list[dict[int, Walks]] = []
+                for does in (None, "go-on", "give-up"):
+                    walks: dict[int, Walks] = {
                         at: {member: group.route_of(member, 0).nodes for member in group.members}
                         for at, group in enumerate(book.hidden_classes, start=1)
+                        if at != entry.number
                     }
                     for at, each in same_road.items():
-                        does = (
-                            each.going_on if (by_rule and at != entry.number) or choice == "go-on" else each.giving_up
-                        )
-                        is_told = does.route and (each.choice or not by_rule or at == entry.number)
-                        walks[at] = {t: each.walked[:-1] + does.rest_of(t) for t in each.members if is_told}
-                    sights = {at: next(iter(own.values()))[:m] for at, own in walks.items() if own}
-                    same = [at for at in sights if sights[at] == sights[entry.number]]
-                    covered: dict[object, float] = {}
-                    everybody: dict[object, float] = {}
-                    for at in same:
-                        for member, mass in prior_of(book, at).items():
-                            everybody[member] = everybody.get(member, 0.0) + mass
-                            if seers[member] & set(walks[at][member]):
-                                covered[member] = covered.get(member, 0.0) + mass
-                    alikes.append(tuple(same))
-                    beliefs += [believe(book, covered), believe(book, everybody)]
+                        if at != entry.number:
+                            told = each.going_on if does != "give-up" else each.giving_up
+                            is_told = told.route and (each.choice or does)
+                            walks[at] = {t: each.walked[:-1] + told.rest_of(t) for t in each.members if is_told}
+                    cases.append(walks)
+                mine = {t: entry.walked[:-1] + way.rest_of(t) for t in entry.members}
+                real = listed(book, entry.number, mine, cases, seers)
                 assert way.seen is not None
-                assert way.seen.looks_like == alikes[0]
-                assert sorted((*way.seen.looks_like, *way.seen.may_look_like)) == sorted({*alikes[0], *alikes[1]})
-                assert way.seen.num_possible == min(len(each.places) for each in beliefs)
+                assert (way.seen.looks_like, way.seen.may_look_like) == (real.looks_like, real.may_look_like)
+                assert (way.seen.num_together, way.seen.num_possible) == (real.num_together, real.num_possible)
                 assert way.seen.worst_area is not None
-                assert math.isclose(way.seen.worst_area, max(each.worst_area for each in beliefs), rel_tol=1e-9)
-                alike += len(alikes[1]) > 1
+                assert math.isclose(way.seen.worst_area, real.worst_area, rel_tol=1e-9)
+                alike += len(real.looks_like) + len(real.may_look_like) > 1
         claims = [each for each in vr.audit(made).claims if each.claim == "contingencies"]
         assert all(each.holds and each.checked for each in claims), claims
     assert alike > num / 2

@@ -102,11 +102,14 @@ def test_f10_a_replan_says_that_another_class_looks_the_same(command: Command, c
         assert possible(walks, seen) == {(3, 5), (3, 9), (3, 7), (3, 1)}
         way = told["giving_up" if choice else "going_on"]
         assert way["seen"]["looks_like"] == [1, 2]
-        # One of two or of four; 3,5 and 3,7 are one area, as are 3,7 and 3,9: two of four.
-        figures = way["seen"]["num_possible"], way["seen"]["worst_place"], way["seen"]["worst_area"]
-        assert figures == (4, 0.25, 0.5)
+        # One of four; of two, if the other driver has not heard of it. 3,5 and 3,7 are one area: two of four.
+        figures = [way["seen"][name] for name in ("num_together", "num_possible", "worst_place", "worst_area")]
+        assert figures == [4, 2, 0.5, 0.5]
         said = command("replan", "tri.json", "--class", number, *words).out
-        assert f"looks like class {3 - number}: at least 4 places stay possible" in said
+        assert (
+            f"looks like class {3 - number}, if all drivers know of the closure: 4 places. In any case at least 2"
+            in said
+        )
         assert "an observer is left with" not in said
 
 
@@ -117,7 +120,7 @@ def test_f10_contingencies_for_one_road_know_one_another() -> None:
     assert len(set(walks.values())) == 1
     for entry in (one, other):
         assert entry.choice == "go-on" and entry.way.seen is not None
-        assert len(possible(walks, walks[entry.members[0]])) == entry.way.seen.num_possible == 4
+        assert len(possible(walks, walks[entry.members[0]])) == entry.way.seen.num_together == 4
         assert (entry.way.seen.looks_like, entry.way.seen.worst_area) == ((1, 2), 0.5)
     (claim,) = [claim for claim in vr.audit(book).claims if claim.claim == "contingencies"]
     assert claim.holds and claim.checked
@@ -140,7 +143,7 @@ def test_f10_a_class_that_falls_short_takes_another_with_it() -> None:
     assert [(entry.qualifies, entry.choice) for entry in made.values()] == [(False, None), (False, None)]
     seen = made[1].going_on.seen
     assert seen is not None and (seen.looks_like, seen.may_look_like) == ((1,), (2,))
-    assert (seen.num_possible, seen.worst_place, seen.worst_area) == (2, 0.5, 0.75)
+    assert (seen.num_together, seen.num_possible, seen.worst_place, seen.worst_area) == (2, 2, 0.5, 0.75)
 
 
 def test_f10_other_classes_do_not_rescue_one_that_falls_short() -> None:
@@ -159,7 +162,8 @@ def test_f10_other_classes_do_not_rescue_one_that_falls_short() -> None:
     made = book.replan(1, "C", closed=[("C", "X")])
     assert made.walked[:-1] + made.going_on.route == book.hidden_classes[1].shared(0)
     assert made.going_on.seen is not None and made.going_on.seen.looks_like == (1, 2)
-    assert (made.going_on.seen.num_possible, made.qualifies, made.choice) == (3, False, None)
+    assert (made.going_on.seen.num_together, made.going_on.seen.num_possible) == (3, 1)
+    assert (made.qualifies, made.choice) == (False, None)
 
 
 def test_f12_a_third_party_audits_a_replan(command: Command) -> None:
@@ -168,7 +172,7 @@ def test_f12_a_third_party_audits_a_replan(command: Command) -> None:
     assert command(*asked).code == 0
     done = command("audit", "tri.json", "--replan", "rest.json", "--strict")
     assert (done.code, done.err) == (0, "") and done.out.startswith("The replan keeps its word")
-    forged = Path("rest.json").read_text().replace('"num_possible":4', '"num_possible":6')
+    forged = Path("rest.json").read_text().replace('"num_possible":2', '"num_possible":6')
     assert forged != Path("rest.json").read_text()
     Path("forged.json").write_text(forged)
     assert command("audit", "tri.json", "--replan", "forged.json").code == 1

@@ -146,11 +146,11 @@ def is_true(book: vr.Playbook, made: vr.Replan) -> bool:
         real, said = watch(book, made, choice, seers), way.seen
         keeps = keeps_alone(book, made.number, way.left)
         if book.privacy.beta is not None:
-            keeps = keeps and real.together.worst_area <= book.privacy.beta * (1 + 1e-9)
+            keeps = keeps and real.worst_covered <= book.privacy.beta * (1 + 1e-9)
         if said is None or said.worst_place is None or said.worst_area is None or keeps != way.qualifies:
             return False
-        figures = (said.looks_like, said.may_look_like, said.num_possible)
-        if figures != (real.looks_like, real.may_look_like, real.num_possible):
+        figures = (said.looks_like, said.may_look_like, said.num_together, said.num_possible)
+        if figures != (real.looks_like, real.may_look_like, real.num_together, real.num_possible):
             return False
         if not math.isclose(said.worst_place, real.worst_place, rel_tol=1e-6):
             return False

@@ -248,6 +248,7 @@ def test_help_describes_every_option(command: Command) -> None:
         assert f"--{option} " in text
 
 
+@pytest.mark.slow
 def test_the_papers_study_gives_the_tables_of_all(command: Command) -> None:
     """The small form, on one map; the second command finds all its cells recorded by the first."""
     options = ("--map", "rooms-2", "--pairs", "1", "--candidates", "8", "--method", "optimal", "--workers", "1")

@@ -7,7 +7,7 @@ covers, whether that keeps the promise, and how sure an observer can be of a pla
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from veilroute.auditing.apartness import ClassRule
@@ -19,6 +19,9 @@ from veilroute.closures import CHOICES, GIVE_UP, GO_ON, Closure, Replan, Sightin
 from veilroute.domain.graph import Label
 from veilroute.errors import VeilrouteError
 from veilroute.playbook import Playbook, PlaybookClass
+
+_MOST_COMPANIES = 512
+"""Of more sets of other classes that may go the same way, not all are looked at."""
 
 Replanner = Callable[[int, int, tuple[Label, ...], Closure], Replan]
 """How a class is replanned: asked with its number, a trip, what was walked and what is closed."""
@@ -63,10 +66,10 @@ class Scene:
         return _fate(found, _way(found, choice)) if isinstance(found, Replan) else found
 
     def qualifies(self, entry: Replan, choice: str) -> bool:
-        """Whether the members whom a way covers keep the promise, alone and with all who look the same."""
+        """Whether the members whom a way covers keep the promise, alone and whoever looks the same."""
         fate = _fate(entry, _way(entry, choice))
         left = self.left(fate) if fate is not None else ()
-        return bool(left) and self.keeps_alone(entry.number, left) and self._keep_together(fate, choice)
+        return bool(left) and self.keeps_alone(entry.number, left) and self._keep_together(fate)
 
     def keeps_alone(self, number: int, left: Sequence[Label]) -> bool:
         """Whether some members of a class keep the promise."""
@@ -74,15 +77,36 @@ class Scene:
             return False
         return self.map.keeps(self.playbook, self.rule, self.masses([(number, left)]))
 
-    def _keep_together(self, mine: Fate | None, choice: str) -> bool:
-        """Under a risk, whether all who look the same keep it together; possibilities only become more."""
+    def _keep_together(self, mine: Fate | None) -> bool:
+        """Under a risk, whether the promise is kept whichever others go the same way; others only add possibilities.
+
+        A class that keeps the promise by itself can be left out: with it the rest keeps the promise as well as without.
+        """
         if self.rule.beta is None or mine is None:
             return True
-        fates = [fate for number in self.chosen if (fate := self.by_choice(number, choice)) is not None]
+        options = {
+            number: [left for left in lefts if not (left and self.keeps_alone(number, left))]
+            for number, lefts in self._others(mine).items()
+        }
+        own = (mine.number, self.left(mine))
+        if _num_companies(options) > _MOST_COMPANIES:
+            return False  # nobody has tried it all, so nobody may say that it is kept
+        return all(
+            self.map.keeps(self.playbook, self.rule, self.masses([own, *others]), of_several=True)
+            for others in _companies(options)
+            if others
+        )
+
+    def _others(self, mine: Fate) -> dict[int, list[tuple[Label, ...]]]:
+        """The other classes that may go the same way, with the members whom they may cover then."""
         m = self.playbook.privacy.m
-        same = [fate for fate in fates if fate.number != mine.number and fate.sight(m) == mine.sight(m)]
-        masses = self.masses((fate.number, self.left(fate)) for fate in (mine, *same))
-        return not same or self.map.keeps(self.playbook, self.rule, masses, of_several=True)
+        found: dict[int, dict[tuple[Label, ...], None]] = {}
+        for number in sorted({*self.told, *self.chosen} - {mine.number}):
+            fates = [self.told.get(number), *(self.by_choice(number, choice) for choice in CHOICES)]
+            for fate in fates if number in self.chosen else fates[:1]:
+                if fate is not None and fate.sight(m) == mine.sight(m):
+                    found.setdefault(number, {})[self.left(fate)] = None
+        return {number: list(lefts) for number, lefts in found.items()}
 
     def left(self, fate: Fate) -> tuple[Label, ...]:
         """The members whom their own walks cover."""
@@ -114,50 +138,76 @@ class Scene:
                 if stated is not None:
                     yield f"{name}: says what is seen of no way"
             elif stated is not None:
-                yield from (f"{name}: {problem}" for problem in self._differences(stated, fate, choice))
+                yield from (f"{name}: {problem}" for problem in self._differences(stated, fate))
 
-    def _differences(self, stated: Sighting, mine: Fate, choice: str) -> Iterator[str]:
-        real, is_decided = self._sighting(mine, choice)
+    def _differences(self, stated: Sighting, mine: Fate) -> Iterator[str]:
+        real, is_decided = self._sighting(mine)
         if (stated.looks_like, stated.may_look_like) != (real.looks_like, real.may_look_like):
             yield f"looks like {_classes(real)}, not like {_classes(stated)}"
-        if stated.num_possible != real.num_possible:
-            yield f"{count(real.num_possible, 'place')} stay possible, not {stated.num_possible}"
+        for what, said, num in (
+            ("stay possible with all who look the same", stated.num_together, real.num_together),
+            ("stay possible", stated.num_possible, real.num_possible),
+        ):
+            if said != num:
+                yield f"{count(num, 'place')} {what}, not {said}"
         for name, one, other in (
             ("one place", stated.worst_place, real.worst_place),
             ("an area", stated.worst_area, real.worst_area),
         ):
             is_equal = one == other if one is None or other is None else is_same(one, other, 1.0)
-            if not is_equal and (is_decided or name == "one place"):
+            # What is not decided is a figure that some company reaches: less must not be said.
+            if not is_equal and (is_decided or one is None or other is None or one < other):
                 yield f"an observer is {other} sure of {name}, not {one}"
 
-    def _sighting(self, mine: Fate, choice: str) -> tuple[Sighting, bool]:
-        """What can be found out, and whether no area was left out because there are too many."""
-        m, told = self.playbook.privacy.m, [fate for at, fate in self.told.items() if at != mine.number]
-        chosen = [self.by_choice(at, choice) for at in self.chosen if at != mine.number]
-        surely, perhaps = (
-            [mine, *(fate for fate in case if fate is not None and fate.sight(m) == mine.sight(m))]
-            for case in (told, chosen)
-        )
-        nums, places, areas, is_decided = [], [], [], True
-        for some in (surely, perhaps):
-            for masses in (
-                self.masses((fate.number, self.left(fate)) for fate in some),
-                self.masses((fate.number, tuple(fate.walks)) for fate in some),
-            ):
-                doors: dict[int, list[float]] = {}
-                for c, mass in masses.items():
-                    doors.setdefault(self.survey.nodes[c], []).append(mass)
-                nums.append(sum(any(own) for own in doors.values()))
+    def _sighting(self, mine: Fate) -> tuple[Sighting, bool]:
+        """What can be found out, and whether nothing was left out because there is too much."""
+        m, others = self.playbook.privacy.m, self._others(mine)
+        told = [at for at, fate in self.told.items() if at in others and fate.sight(m) == mine.sight(m)]
+        whole = {at: [hidden_classes(self.playbook)[at - 1].members] for at in others}
+        is_decided = max(_num_companies(others), _num_companies(whole)) <= _MOST_COMPANIES
+        places, areas = list[float](), list[float]()
+        for own, options in ((self.left(mine), others), (tuple(mine.walks), whole)):
+            for company in _companies(options):
+                masses = self.masses([(mine.number, own), *company])
                 total = math.fsum(masses.values())
                 if total > 0:
-                    places.append(max(map(math.fsum, doors.values())) / total)
+                    places.append(max(self._doors(masses).values()) / total)
                     found = [rule.heaviest(masses) for rule in self.map.rules_of_spread(self.playbook, self.rule)]
                     areas += [area.mass / total for area in found]
                     is_decided = is_decided and all(area.is_decided for area in found)
-        sure = {fate.number for fate in surely}
-        more = {fate.number for fate in perhaps} - sure
+        alone = self.masses([(mine.number, self.left(mine))])
+        together = self.masses([(mine.number, self.left(mine)), *((at, self.left(self.told[at])) for at in told)])
+        nums = [sum(mass > 0 for mass in self._doors(masses).values()) for masses in (together, alone)]
         worst = (max(places), max(areas)) if places else (None, None)
-        return Sighting(tuple(sorted(sure)), tuple(sorted(more)), min(nums), *worst), is_decided
+        alike = tuple(sorted({mine.number, *told}))
+        return Sighting(alike, tuple(sorted(others.keys() - set(told))), *nums, *worst), is_decided
+
+    def _doors(self, masses: Mapping[int, float]) -> dict[int, float]:
+        """How probable each node is."""
+        doors: dict[int, list[float]] = {}
+        for c, mass in masses.items():
+            doors.setdefault(self.survey.nodes[c], []).append(mass)
+        return {node: math.fsum(parts) for node, parts in doors.items()}
+
+
+def _num_companies(options: Mapping[int, Sequence[object]]) -> int:
+    return math.prod(len(each) + 1 for each in options.values())
+
+
+def _companies(
+    options: Mapping[int, Sequence[tuple[Label, ...]]],
+) -> Iterator[list[tuple[int, tuple[Label, ...]]]]:
+    """Everything that other classes may do: each goes another way, or covers some members on this one.
+
+    If there is too much to list, nobody else, each by itself, and all of them with what each lists first.
+    """
+    if _num_companies(options) <= _MOST_COMPANIES:
+        for chosen in product(*([None, *lefts] for lefts in options.values())):
+            yield [(at, left) for at, left in zip(options, chosen, strict=True) if left is not None]
+        return
+    yield []
+    yield from ([(at, left)] for at, lefts in options.items() for left in lefts)
+    yield [(at, lefts[0]) for at, lefts in options.items() if lefts]
 
 
 def hidden_classes(playbook: Playbook) -> list[PlaybookClass]:

@@ -164,13 +164,24 @@ def sighting_text(playbook: Playbook, way: Way, number: int) -> str:
     if seen is None or not way.left or seen.worst_place is None or seen.worst_area is None:
         return "Nobody is covered."
     others = [each for each in seen.looks_like if each != number]
-    same = f"looks like {_classes_text(others)}" if others else "looks like no other class"
-    more = f" (and like {_classes_text(seen.may_look_like)}, if that does the same)" if seen.may_look_like else ""
-    places = "1 place stays possible" if seen.num_possible == 1 else f"{seen.num_possible} places stay possible"
+    same = "To an observer of this trip it looks like no other class."
+    if others:
+        same = (
+            f"To an observer of this trip it looks like {_classes_text(others)}, if all drivers know of the closure: "
+            f"{_places_text(seen.num_together)}."
+        )
+    if seen.may_look_like:
+        same += f" It may look like {_classes_text(seen.may_look_like)}, depending on what other drivers do."
+    possible = "stays possible" if seen.num_possible == 1 else "stay possible"
     return (
-        f"To an observer of this trip it {same}{more}: at least {places}; at most {percent(seen.worst_place)} sure of "
-        f"one place; at most {percent(seen.worst_area)} sure of {across_text(playbook.privacy)}."
+        f"{same} In any case at least {_places_text(seen.num_possible)} {possible}; the observer is at most "
+        f"{percent(seen.worst_place)} sure of one place, and at most {percent(seen.worst_area)} sure of "
+        f"{across_text(playbook.privacy)}."
     )
+
+
+def _places_text(num: int) -> str:
+    return "1 place" if num == 1 else f"{num} places"
 
 
 def _classes_text(numbers: Sequence[int]) -> str:

@@ -224,6 +224,7 @@ def test_nothing_to_group_among_many() -> None:
     assert playbook.claims.num_anonymizable == 0
 
 
+@pytest.mark.slow
 def test_large_classes_have_a_bound_before_they_are_priced_one_by_one() -> None:
     """Was 0 or nearly so, for as long as one cared to wait."""
     seen: list[Progress] = []
