@@ -118,6 +118,16 @@ def plan_of(data: dict[str, Any]) -> str:
     return json.dumps(classes(data))
 
 
+def without_copies(data: dict[str, Any]) -> dict[str, Any]:
+    """A file without routes of single members that are the shared one again; earlier versions wrote some."""
+
+    def kept(routes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        shared = {each["trip"]: each.get("prefix", each.get("route")) for each in routes if "member" not in each}
+        return [each for each in routes if "member" not in each or each["route"] != shared[each["trip"]]]
+
+    return data | {"classes": [group | {"routes": kept(group["routes"])} for group in data["classes"]]}
+
+
 def shares_node(problem: vr.Problem) -> bool:
     return len(set(problem.candidate_nodes)) < len(problem.candidate_nodes)
 
@@ -127,6 +137,10 @@ def why(old: dict[str, Any], by_sorted: dict[str, Any], new: dict[str, Any], pro
     is_same_plan = plan_of(old) == plan_of(new)
     if shares_node(problem):
         return f"names share a node: {'the same plan, other figures' if is_same_plan else 'another plan'}"
+    if without_copies(old) != old:
+        rest = why(without_copies(old), without_copies(by_sorted), new, problem)
+        return rest if "WITHOUT" in rest else "a member's copy of the route that all share is left out"
+    by_sorted = without_copies(by_sorted)
     if not is_same_plan:
         if plan_of(by_sorted) != plan_of(new):
             return "WITHOUT A REASON: another plan, also for the sorted list"

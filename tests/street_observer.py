@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,6 +24,7 @@ import numpy as np
 
 import veilroute as vr
 from door_towns import door_problem, winding_town
+from veilroute.domain.graph import label_text
 from veilroute.domain.turns import with_rules
 
 CODE = Path(__file__).parent.parent / "src" / "veilroute" / "auditing" / "street.py"
@@ -476,6 +477,7 @@ def draw_weeks(rng: Random, path: Path, trips: str) -> Weeks:
         if rng.random() < 0.15:
             privacy = draw_privacy(rng)
         date = f"2026-11-{2 * number + 1:02}"
+        tell_apart(weeks, listed, date)
         try:
             if rng.random() < 0.75:
                 problem = replace(problem, past=weeks.ledger.past(problem, privacy))
@@ -489,6 +491,15 @@ def draw_weeks(rng: Random, path: Path, trips: str) -> Weeks:
         if rng.random() < 0.7:
             listed = rng.sample(list(base.candidates), rng.randint(5, len(base.candidates)))
     return weeks
+
+
+def tell_apart(weeks: Weeks, listed: Sequence[Any], date: str) -> None:
+    """Say that new places are not those that are gone: a ledger takes neighbours for one place until it is told."""
+    known = {place for day in weeks.days for place in day.playbook.candidates}
+    if hasattr(weeks.ledger, "different"):
+        for new, old in product(set(listed) - known, known - set(listed)):
+            with suppress(vr.InvalidInputError):
+                weeks.ledger = weeks.ledger.different(label_text(new), label_text(old), day=date)
 
 
 def drive_around(rng: Random, weeks: Weeks, book: vr.Playbook, date: str) -> None:

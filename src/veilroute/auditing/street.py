@@ -616,6 +616,11 @@ def _handed_out(group: Any, secret: Place, trip: int) -> tuple[Any, ...]:
     return (group.route_of(secret, trip), group.routes[trip]) if secret in group.members else ()
 
 
+def _was_known(closure: Any, later: Any) -> bool:
+    """Whether all that is closed, or costs something else, is so in the other closure as well."""
+    return all({*getattr(closure, name)} <= {*getattr(later, name)} for name in ("roads", "one_way", "nodes", "costs"))
+
+
 def _is_changed(closure: Any, step: tuple[Any, Any]) -> bool:
     """Whether a step of a route is closed, or costs something else."""
     tail, head = step
@@ -877,9 +882,12 @@ def compare_detours(playbook: Any, about: str, news: Sequence[News], **how: Any)
     rows = []
     for seen, beliefs in watch(dict.fromkeys(playbook.candidates, 1.0), run).beliefs.items():
         counted, likely = judge_sights([beliefs], streets), judge_sights([weighed.get(seen, {})], streets)
-        for number, entry in sorted(entries.get(seen, {}).items()):
+        made = sorted(entries.get(seen, {}).items())
+        for number, entry in made:
             if entry.choice is None:
                 continue  # what it says is about ways that nobody has chosen
+            if not all(_was_known(other.closure, entry.closure) for _, other in made):
+                continue  # what it says is about what was closed by then: others were sent here by what came later
             where = f"class {number}, at node {entry.position + 1} of its route"
             doors = len({streets.node[place] for place in entry.still_hidden})
             rows += compare(about, counted, {"num_possible": doors}, where)
