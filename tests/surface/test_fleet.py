@@ -66,7 +66,7 @@ def test_a_day_visits_all_members_and_has_the_keys_of_the_contract(
     assert "What remains visible: 1 of 3 classes" in said.out
 
 
-@pytest.mark.parametrize("num", [2, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num", [6, pytest.param(200, marks=pytest.mark.slow)])
 def test_orders_within_the_touched_classes_change_no_byte(town: Path, book: vr.Playbook, num: int) -> None:
     """Pairs of order sets that touch the same classes: one process has the first of each, another the second."""
     rng = random.Random(18)

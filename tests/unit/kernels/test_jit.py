@@ -30,6 +30,7 @@ class House:
         self.folder = folder
         self.kernels = folder / "veilroute" / "kernels"
         self.cache = self.kernels / "__pycache__"
+        self.num_written = 0
         self.kernels.mkdir(parents=True)
         (folder / "veilroute" / "__init__.py").touch()
         (self.kernels / "__init__.py").touch()
@@ -38,10 +39,12 @@ class House:
         self.write(1)
 
     def write(self, step: int, *, seconds: int | None = None) -> None:
+        """Each time with a later date: Python takes two files of one size and one second for the same."""
         path = self.kernels / "inner.py"
         path.write_text(INNER.format(step=step))
-        if seconds is not None:
-            os.utime(path, (seconds, seconds))
+        self.num_written += 1
+        dated = 1_500_000_000 + self.num_written if seconds is None else seconds
+        os.utime(path, (dated, dated))
 
     def call(self, script: str = CALL, **variables: str) -> str:
         """What a process of its own prints: the result, and how many kernels it found compiled."""
