@@ -149,7 +149,9 @@ def why(old: dict[str, Any], by_sorted: dict[str, Any], new: dict[str, Any], pro
         cost = "at the same cost" if is_level else "at another cost (a method that proves nothing)"
         return f"the order of the list decided a tie: other {what}, {cost}"
     names = [name for name in old.keys() | new.keys() if old.get(name) != new.get(name)]
-    if names == ["certificate"]:
+    if not names:
+        return "nothing"
+    if names == ["certificate"] and by_sorted["certificate"] == new["certificate"]:
         return "the same plan: other prices in the certificate, which depend on the order of the list"
     if names == ["claims"]:
         before, after = old["claims"], new["claims"]
