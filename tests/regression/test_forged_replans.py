@@ -1,4 +1,4 @@
-"""Forged replans and rests of days: any change of any field is refused, or what the file says is true all the same.
+"""Forged replans, days and rests of days: a change of any field is refused, or what the file says is still true.
 
 A plain oracle decides what is true: it lists subsets and walks, and shares no code with planner or auditor.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations, pairwise
 from pathlib import Path
 from random import Random
@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
+from changed_values import mutate
 from closed_roads import audited, changed_graph, check_walk, draw_closure, watchers_of
 from plain_closures import drawn_book, keeps_alone, prior_of, seers_of, watch
 from reference import covering_cost, distances
@@ -27,50 +28,6 @@ from veilroute.jsontext import dump_canonical
 NUM_SMALL, NUM_LARGE = 120, 2000
 OWN = ("class", "members", "trip", "walked", "closed", "closed_one_way", "closed_nodes", "new_costs", "choice",
        "going_on", "giving_up", "after")  # fmt: skip
-
-
-def slots(data: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place in some JSON at which a value stands: what holds it, and under which key."""
-    for key in list(data) if isinstance(data, dict) else range(len(data)):
-        yield data, key
-        if isinstance(data[key], dict | list):
-            yield from slots(data[key])
-
-
-def mutate(rng: Random, data: Any, labels: list[Any]) -> None:
-    """Change one value somewhere, a little or wholly, or leave something out, or put it there twice."""
-    holder, key = rng.choice(list(slots(data)))
-    value = holder[key]
-    ways: list[Callable[[], Any]] = [lambda: rng.choice(labels), lambda: None, list]
-    if isinstance(value, bool):
-        ways = [lambda: not value]
-    elif isinstance(value, int | float):
-        ways += [
-            lambda: value + rng.choice([-1, 1]),
-            lambda: value * (1 + rng.choice([1e-6, -1e-6, 0.5])),
-            lambda: -value,
-        ]
-    elif isinstance(value, list) and value:
-        at = rng.randrange(len(value))
-        ways += [
-            lambda: value[:at] + value[at + 1 :],
-            lambda: [*value[:at], value[at], *value[at:]],
-            lambda: value[::-1],
-            lambda: rng.sample(value, len(value)),
-            lambda: [*value[:at], rng.choice(labels), *value[at + 1 :]],
-            lambda: [*value, rng.choice(labels)],
-        ]
-    elif isinstance(value, str):
-        ways += [lambda: value[::-1], lambda: rng.choice(["go-on", "give-up", "fit", "broken", "stuck", "optimal"])]
-    if rng.random() < 0.1:
-        if isinstance(holder, dict) and rng.random() < 0.5:
-            del holder[key]
-        elif isinstance(holder, dict):
-            holder[rng.choice(["mark", "closed_nodes", "closed_one_way", "seen"])] = copy.deepcopy(value)
-        else:
-            del holder[key]
-    else:
-        holder[key] = copy.deepcopy(rng.choice(ways)())
 
 
 def agree(data: Any) -> Any:
@@ -379,5 +336,95 @@ def test_forged_rests_of_days_are_refused_or_true(num: int, tmp_path: Path) -> N
         except vr.VeilrouteError:
             continue
     print(f"{done} forged rests: {done - read_num} unreadable, {accepted} accepted, {len(false)} accepted and false")
+    assert read_num > num / 5
+    assert false == []
+
+
+def is_true_day(book: vr.Playbook, day: vr.Day) -> bool:
+    """Whether a whole day goes past all members of what it touches as it says, worked out plainly."""
+    domain, terms, total = book.problem.domain, day.terms, 0.0
+    if day.after is not None or len(day.tours) != len(terms.vans) or day.playbook != book.sha256:
+        return False
+    if not all(1 <= number <= len(book.hidden_classes) for number in day.touched):
+        return False
+    members = [label for number in day.touched for label in book.hidden_classes[number - 1].members]
+    if sorted(map(repr, members)) != sorted(repr(label) for tour in day.tours for label in tour.stops):
+        return False
+    graph = changed_graph(domain, vr.Closure())
+    for tour, van in zip(day.tours, terms.vans, strict=True):
+        if not tour.stops:
+            continue
+        if tour.route[0] != van.start or (van.goal is not None and tour.route[-1] != van.goal):
+            return False
+        reached = [0.0]
+        for a, b in pairwise(tour.route):
+            reached.append(reached[-1] + dict(graph[domain.node(a)]).get(domain.node(b), math.inf))
+        if not math.isclose(reached[-1], tour.cost, rel_tol=1e-9) or list(tour.positions) != sorted(tour.positions):
+            return False
+        if [tour.route[at] for at in tour.positions] != list(tour.stops):
+            return False
+        stays = [terms.customers.get(label, vr.Customer()) for label in tour.stops]
+        if sum(terms.demand if own.demand is None else own.demand for own in stays) > (terms.capacity or math.inf):
+            return False
+        if terms.seconds_per_cost is not None:
+            if tour.departs_s is None or tour.departs_s < terms.depart_s - 1e-3 or tour.seconds is None:
+                return False
+            now, base = tour.departs_s, 0.0
+            for at, begin, own in zip(tour.positions, tour.begins_s, stays, strict=True):
+                if begin < now + (reached[at] - base) * terms.seconds_per_cost - 1e-3:
+                    return False
+                now, base = begin + (terms.service_s if own.service_s is None else own.service_s), reached[at]
+            home = now + (reached[-1] - base) * terms.seconds_per_cost
+            if not math.isclose(home - tour.departs_s, tour.seconds, rel_tol=1e-6, abs_tol=1e-2):
+                return False
+        total += tour.cost
+    return math.isclose(total, day.cost, rel_tol=1e-9, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("num", [60, pytest.param(1500, marks=pytest.mark.slow)])
+def test_forged_days_are_refused_or_true(num: int, tmp_path: Path) -> None:
+    pytest.importorskip("pyvrp")
+    rng = Random("forged whole days")
+    book, day = town_day()
+    labels = [book.problem.domain.label(node) for node in range(book.problem.domain.num_nodes)]
+    numbers = {label: at for at, own in enumerate(book.hidden_classes, start=1) for label in own.members}
+    path, accepted, done, read_num, false = tmp_path / "day.json", 0, 0, 0, []
+
+    def is_accepted(made: vr.Day) -> bool:
+        def dispatcher(orders: Any) -> dict[str, bytes]:
+            return {
+                "day.json": vr.dispatch(book, sorted({numbers[label] for label, _ in orders}), made.terms).to_json()
+            }
+
+        if not audit_day(book, made).holds:
+            return False
+        return audit_day(book, made, dispatcher=dispatcher, reruns=2).verdict == "holds"
+
+    assert is_true_day(book, day)
+    assert is_accepted(day)
+    while done < num:
+        data = json.loads(day.to_json())
+        for _ in range(rng.choice([1, 1, 2])):
+            parts = [data.get("vehicles"), data.get("terms")]
+            mutate(rng, rng.choice([data, *(each for each in parts if isinstance(each, dict | list) and each)]), labels)
+        vans = data.get("vehicles")
+        costs: list[Any] = [each.get("cost") if isinstance(each, dict) else None for each in vans or []]
+        if rng.random() < 0.3 and all(isinstance(cost, int | float) for cost in costs):
+            data["cost"] = sum(costs)
+        raw = dump_canonical(data)
+        if raw == day.to_json():
+            continue
+        done += 1
+        path.write_bytes(raw)
+        try:
+            read = vr.read_day(path)
+            read_num += 1
+            if is_accepted(read):
+                accepted += 1
+                if not is_true_day(book, read):
+                    false.append(data)
+        except vr.VeilrouteError:
+            continue
+    print(f"{done} forged days: {done - read_num} unreadable, {accepted} accepted, {len(false)} accepted and false")
     assert read_num > num / 5
     assert false == []
