@@ -214,6 +214,8 @@ class PlainProblem:
         if self.privacy.spread == "all-pairs" and not is_apart:
             return False
         if self.privacy.risk is None:
+            if not all(self.prior[c] > 0 for c in group):  # a place that is never the secret does not stay possible
+                return False
             return any(
                 not any(self.is_close(one, other) for one, other in combinations(some, 2))
                 for some in combinations(group, self.privacy.k)
@@ -511,7 +513,7 @@ def differences(plain: PlainProblem, book: vr.Playbook) -> Iterator[str]:
     beta = plain.privacy.beta
     if beta is not None and told.area > beta * (1 + 2 * SLACK):
         yield f"an area has {told.area}, promised {beta}"
-    if 0 not in (plain.problem.prior or ()) and told.num_possible < plain.privacy.k:
+    if told.num_possible < plain.privacy.k:
         yield f"{told.num_possible} nodes stay possible, promised {plain.privacy.k}"
     risk = vr.risk(book)
     figures = (risk.worst, risk.worst_place, risk.bayes_success)

@@ -161,7 +161,7 @@ class _TripReach:
         if (why := self._improbable(label)) is not None:
             return Obstacle(label, "unprotected", why)
         # At finite m members share a prefix only, so being on one walk with others is not asked of them.
-        others = tuple(other for other in self.coverable if other != label)
+        others = self._others(label)
         joined = self._joined(label) if privacy.m is None else others
         parted = tuple(other for other in others if other not in joined)
         needed = privacy.k - 1
@@ -190,19 +190,23 @@ class _TripReach:
             why = "no class for it was found"
         return Obstacle(label, "unprotected", why, parted)
 
+    def _others(self, label: Label) -> tuple[Label, ...]:
+        """The other coverable candidates that can be the secret: those with a weight above 0."""
+        weights = dict(zip(self.playbook.candidates, self.playbook.prior or (), strict=False))
+        return tuple(other for other in self.coverable if other != label and weights.get(other, 1.0) > 0)
+
     def _improbable(self, label: Label) -> str | None:
-        """Why probabilities alone leave a candidate out, where a risk is bounded."""
+        """Why probabilities alone leave a candidate out."""
         beta = self.playbook.privacy.beta
-        if beta is None:
-            return None
         positions = coverable_positions(self.playbook)
         masses = self.problem.prior_of(positions)
         at = positions.index(self.playbook.candidates.index(label))
-        can = hideable(masses, beta)
+        can = masses > 0 if beta is None else hideable(masses, beta)
         if can[at]:
             return None
         if masses[at] == 0:
             return "it is never the secret: its weight is 0"
+        assert beta is not None, "by counting only a weight of 0 rules a place out"
         share, once = float(masses[at]), ""
         if share <= beta * (1 + ROUNDING):
             share, once = share / (share + float(masses[can].sum())), " once those with more are left out"
@@ -211,7 +215,7 @@ class _TripReach:
     def _joined(self, label: Label) -> tuple[Label, ...]:
         """The coverable candidates that a walk of every trip can cover together with this one, in either order."""
         seers = self.watchers[label]
-        together = dict.fromkeys((other for other in self.coverable if other != label), True)
+        together = dict.fromkeys(self._others(label), True)
         for reached, leading in zip(self.from_start, self.to_goal, strict=True):
             after = self._spreads_to(self.out, seers[reached[seers]]) & leading
             before = self._spreads_to(self.back, seers[leading[seers]]) & reached

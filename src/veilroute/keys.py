@@ -2,8 +2,7 @@
 
 A draw is exact. Shares are floating-point numbers, and each of these is an integer over a power of two: over a common
 one they are integers, laid end to end, and a uniform number, as many digits of it as are needed, falls to one of them.
-No share is rounded. The digits do not depend on the shares: where these change a little, most numbers fall to the same
-share as before.
+No share is rounded.
 
 With a key, the digits come from HMAC-SHA256 over what the draw is about (:meth:`~veilroute.Playbook.draw_sha256`), the
 secret and an occasion. So the same key, secret and occasion give the same class in any process, and nothing has to be

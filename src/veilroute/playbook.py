@@ -257,7 +257,8 @@ class Playbook:
 
         **A second draw for the same secret leaks**: whoever sees both routes knows that the secret is in both classes.
         So draw with a key, and keep to one occasion for as long as the secret stays the same: key, secret and occasion
-        settle the class, on all trips. Days with secrets of their own need occasions of their own. In a partition
+        settle the class, on all trips of this playbook. Another playbook, with other trips, weights or members, is
+        another draw (:meth:`draw_subject`). Days with secrets of their own need occasions of their own. In a partition
         nothing is drawn, and neither key nor occasion matters.
 
         Parameters
@@ -473,15 +474,11 @@ class Playbook:
     @cached_property
     def coverable_prior(self) -> dict[Label, float]:
         """How probable each candidate is among those that every trip can cover, before anything is seen."""
-        apart = self._ends | set(self.uncoverable)
-        weights = self.prior or (1.0,) * len(self.candidates)
-        kept = {label: weight for label, weight in zip(self.candidates, weights, strict=True) if label not in apart}
+        # By the classes and not by the ends of trips: a candidate under another name of an end does not count either.
+        weights, known = self.prior or (1.0,) * len(self.candidates), self._classes_at.keys() - set(self.uncoverable)
+        kept = {label: weight for label, weight in zip(self.candidates, weights, strict=True) if label in known}
         total = math.fsum(kept.values())
         return {label: weight / total if total > 0 else 1 / len(kept) for label, weight in kept.items()}
-
-    @property
-    def _ends(self) -> set[Label]:
-        return {end for trip in self.trips for end in (trip.start, trip.goal)}
 
     def _can_hide(self, group: PlaybookClass) -> bool:
         """Whether nothing in the playbook itself says that a class of a partition falls short of its promise."""

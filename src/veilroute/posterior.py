@@ -96,6 +96,12 @@ class Sights:
         mass = math.fsum(weights[hidden_once].tolist())
         self.prior: Floats = weights / whole if whole else weights  #: over the candidates that can be covered
         self.hidden_mass = mass / whole if whole else 0.0
+        #: Places that no walk can cover, as far as they can be meant: their trips are not covered either.
+        self.out_of_reach = [
+            i for i in sorted(counted - set(everyone)) if problem.prior is None or problem.prior[i] > 0
+        ]
+        lost = math.fsum(1.0 if problem.prior is None else problem.prior[i] for i in self.out_of_reach)
+        self.covered_mass = mass / (whole + lost) if whole else 0.0  #: how many of all trips have a route
         self.joint: Floats = weights[self.candidates] * self.draws / (mass or 1.0)  #: given that the secret is hidden
         numbers: dict[Sight, int] = {}
         trips = range(len(problem.trips))
@@ -303,7 +309,8 @@ class RiskReport:
     bayes_success: float | None  #: how often the best guess of a node is right, when the secret is a hidden candidate
     num_possible: int | None  #: how many nodes stay possible at least
     bound: float | None  #: what the playbook promises for ``worst`` under its own prior; ``None`` where it only counts
-    hidden_mass: float  #: how probable it is that the secret is hidden
+    hidden_mass: float  #: how probable it is that the secret is hidden, among the places that can be covered
+    covered_mass: float  #: the same among all places
     routes: tuple[SeenRoute, ...]
     over_time: tuple[RiskStep, ...]  #: after 1, 2, ... nodes, beyond the promise as well
     no_trip: NoTrip
@@ -336,7 +343,7 @@ class RiskReport:
         last = self.over_time[-1:]
         figures = RiskFigures(self.worst, self.worst_place, self.bayes_success, self.num_possible)
         whole = last[0].figures if last else figures
-        return _in_words(self.privacy, figures, whole, self.hidden_mass, self.num_trips)
+        return _in_words(self.privacy, figures, whole, self.covered_mass, self.num_trips)
 
     def _route_lines(self) -> Iterator[str]:
         worst_first = sorted(self.routes, key=lambda route: -max(route.posterior))
@@ -414,13 +421,14 @@ def measure_risk(playbook: Playbook, prior: Prior | None = None) -> RiskReport:
                 tuple(dict.fromkeys((sights.classes[group] + 1).tolist())),
                 tuple(map(label, candidates.tolist())),
                 tuple((masses / total if total else masses).tolist()),
-                total * sights.hidden_mass,
+                total * sights.covered_mass,
             )
         )
     return RiskReport(
         *sights.figures(alike),
         bound=playbook.privacy.beta,
         hidden_mass=sights.hidden_mass,
+        covered_mass=sights.covered_mass,
         routes=tuple(routes),
         over_time=tuple(RiskStep(m, *sights.figures(groups)) for m, groups in sights.over_time()),
         no_trip=_find_no_trip(playbook, sights),
@@ -440,16 +448,16 @@ def find_exposures(playbook: Playbook) -> ExposureReport:
     """What an observer can find out within the promise and, for a finite m, from the whole route."""
     sights = find_sights(playbook)
     promised, whole = (sights.figures(sights.alike(m).values()) for m in (playbook.privacy.m, None))
-    return _in_words(playbook.privacy, promised, whole, sights.hidden_mass, len(playbook.trips))
+    return _in_words(playbook.privacy, promised, whole, sights.covered_mass, len(playbook.trips))
 
 
 def _in_words(
-    privacy: Privacy, promised: RiskFigures, whole: RiskFigures, hidden_mass: float, num_trips: int
+    privacy: Privacy, promised: RiskFigures, whole: RiskFigures, covered_mass: float, num_trips: int
 ) -> ExposureReport:
     first, second = (
         (each.num_possible, each.worst_place, each.worst, each.bayes_success) for each in (promised, whole)
     )
-    return report_exposures(privacy, first, second, hidden_mass=hidden_mass, num_trips=num_trips)
+    return report_exposures(privacy, first, second, hidden_mass=covered_mass, num_trips=num_trips)
 
 
 def find_sights(playbook: Playbook, prior: Prior | None = None) -> Sights:
@@ -489,6 +497,6 @@ def _find_no_trip(playbook: Playbook, sights: Sights) -> NoTrip:
         tuple(map(label, sights.refused)),
         tuple((masses / total if total else masses).tolist()),
         total,
-        label(possible[0]) if len(doors) == 1 else None,
+        label(possible[0]) if len(doors) == 1 and not sights.out_of_reach else None,
         advice,
     )

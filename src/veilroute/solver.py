@@ -340,7 +340,7 @@ def _claims(problem: Problem, privacy: Privacy, plan: Plan, classes: Sequence[Pl
         total_extra=total,
         worst_extra=worst_extra if anonymized else None,
         total_extra_lower_bound=bound if is_total else None,
-        expected_mac=expected,
+        expected_mac=expected if sights.hidden_mass else None,
         expected_mac_lower_bound=bound if is_risk else None,
         hidden_mass=sights.hidden_mass,
         worst_posterior=figures.worst,

@@ -251,6 +251,13 @@ def planted_shares(name: str, rng: Random) -> Iterator[Mutant]:
         first["shares"] = [share * (0.1 if i else 0.9) for i, share in enumerate(first["shares"])]
         data["classes"].append(group)
         yield f"{name}: class {at} in two parts that look otherwise", data
+        data = book(name)
+        group, first = copy.deepcopy(hidden(data)[at]), hidden(data)[at]
+        group["shares"] = [share * (0.9 if i else 0.1) for i, share in enumerate(first["shares"])]
+        first["shares"] = [share * (0.1 if i else 0.9) for i, share in enumerate(first["shares"])]
+        data["classes"].append(group)
+        # Together they are what they were; `route` looks at each class, and refuses everybody.
+        yield f"{name}: class {at} in two uneven parts that look the same", data
     # Some of a member's probability goes from one of its classes to another, so that all sums are as before.
     homes: dict[str, list[tuple[int, int]]] = {}
     for at, group in enumerate(hidden(book(name))):
@@ -366,13 +373,6 @@ def harmless(name: str) -> Iterator[Mutant]:
             other["shares"] = [share * 0.75 for share in other["shares"]]
             data["classes"].append(other)
         yield "every class in two parts that look the same", data
-        data = book(name)
-        group = copy.deepcopy(hidden(data)[0])
-        first = hidden(data)[0]
-        group["shares"] = [share * (0.9 if i else 0.1) for i, share in enumerate(first["shares"])]
-        first["shares"] = [share * (0.1 if i else 0.9) for i, share in enumerate(first["shares"])]
-        data["classes"].append(group)
-        yield "a class in two uneven parts that look the same", data
         data = book(name)
         for group in hidden(data):
             order = list(reversed(range(len(group["members"]))))

@@ -13,6 +13,7 @@ from veilroute.auditing.verdicts import ClaimVerdict, first_nodes, judge, number
 from veilroute.certificate import MAX_TRIED
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Domain, Label
+from veilroute.errors import VeilrouteError
 from veilroute.exposure import area_text
 from veilroute.playbook import Route
 
@@ -270,6 +271,7 @@ def check_class_size(replayed: ReplayedPlaybook) -> ClaimVerdict:
         if size < k:
             num, who = group.bit_count(), survey.names(members_of(group))
             shown = f"nobody shares the {shared} of {who}" if num == 1 else f"only {who} share their {shared}"
+            shown = shown if num else f"a {shared} is for places that are never the secret"
             found = f"{size}" if size == num else f"{number(num, 'name')} at {number(size, 'place')}"
             problems.append(f"{shown}: {found} where {k} are needed")
     if not groups:
@@ -358,6 +360,10 @@ def check_anonymized(replayed: ReplayedPlaybook) -> ClaimVerdict:
         problems.append(f"states {stated} anonymized candidates, in truth there are {real}{tail}")
     elif lost:
         problems.append(f"classes called anonymized hold {who}, for whom it is not true")
+    alone = {draw[0] for draw in replayed.listed if draw in replayed.groups and not replayed.is_class_alone(draw)}
+    if lost and alone:
+        problems.append(f"the class of {replayed.survey.names(sorted(alone))} falls short by itself: they get no route")
+    problems = problems or _refused_by_route(replayed)
     promise = "(k, ell, m)" if replayed.rule.beta is None else "the bound on the risk"
     return judge("anonymized", problems, f"{promise} holds for {number(real, 'candidate')}, as stated")
 
@@ -450,6 +456,26 @@ def check_same_route(replayed: ReplayedPlaybook) -> ClaimVerdict:
     ]
     shared = "whole route" if m is None else first_nodes(m)
     return judge("same-route", problems, f"the {shared} of {number(num_compared, 'answer')} agree within their classes")
+
+
+def _refused_by_route(replayed: ReplayedPlaybook) -> list[str]:
+    """Members of classes called anonymized to whom the playbook itself gives no route, or one of no class of theirs.
+
+    The playbook is asked as `veilroute route` asks it: what it refuses there leaves a gap on the street.
+    """
+    playbook, problems = replayed.playbook, []
+    for c in () if replayed.is_foreign else replayed.claimed:
+        label = replayed.survey.label(c)
+        for trip in range(len(replayed.survey.trips)):
+            try:
+                nodes = playbook.route_for(label, trip).nodes
+            except (VeilrouteError, TypeError):  # a playbook that was not read from a file may hold anything
+                problems.append(f"route gives none to {replayed.survey.name(c)}{replayed.on_trip(trip)}")
+                continue
+            known = (replayed.routes.get((c, home, trip)) for home in replayed.homes.get(c, ()))
+            if not any(route is not None and route.labels == nodes for route in known):
+                problems.append(f"route gives {replayed.survey.name(c)} another route{replayed.on_trip(trip)}")
+    return problems
 
 
 def _first_difference(

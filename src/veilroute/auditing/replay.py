@@ -365,7 +365,8 @@ class ReplayedPlaybook:
             # A planner function may give routes to others than the playbook says.
             mass = self.joint.get(draw, self.survey.prior.get(draw[0], 0.0))
             masses[draw[0]] = masses.get(draw[0], 0.0) + mass
-        return Group(mask_of(masses), masses)
+        # Who is never the secret does not stay possible, whatever looks alike.
+        return Group(mask_of(c for c, mass in masses.items() if mass > 0), masses)
 
     @cached_property
     def claimed_groups(self) -> tuple[Group, ...]:
@@ -386,10 +387,18 @@ class ReplayedPlaybook:
     def protected(self) -> tuple[int, ...]:
         """Those for which the claim is true, whichever class is drawn."""
         kept = {id(group): self.is_kept(group) for group in self.claimed_groups}
+        alone: dict[tuple[int, int], bool] = {}
+        possible = {c for c in self.claimed if self.survey.prior.get(c)}
+        for draw in self.listed.keys() & self.groups.keys():
+            if (place := (draw[1], self.groups[draw].mask & self.listed[draw])) not in alone:
+                alone[place] = self.is_class_alone(draw)
         lost = {
             draw[0]
-            for draw in self.listed
-            if draw not in self.groups or not (kept[id(self.groups[draw])] and self.fits(draw, self.groups[draw]))
+            for draw, mask in self.listed.items()
+            if draw not in self.groups
+            or not (kept[id(self.groups[draw])] and alone[draw[1], self.groups[draw].mask & mask])
+            or not self.fits(draw, self.groups[draw])
+            or (self.rule.beta is None and draw[0] not in possible)
         }
         return tuple(c for c in self.claimed if c not in lost)
 
@@ -433,6 +442,19 @@ class ReplayedPlaybook:
             if not (self.rule.is_far(own) if self.rule.beta is not None else self.rule.hides(own)):
                 return False
         return self.short_history(draw, group) is None
+
+    def is_class_alone(self, draw: Draw) -> bool:
+        """Whether the class of a draw keeps the promise without other classes that look the same.
+
+        `route` looks at one class of a partition, and gives no route to any member of one that falls short: on the
+        street their trips are missing, which names them. A planner function has no classes of its own.
+        """
+        if self.is_foreign:
+            return True
+        own = self.groups[draw].mask & self.listed[draw]
+        if self.rule.beta is None:
+            return self.rule.hides(own)
+        return self.rule.is_within({c: self.joint.get((c, draw[1]), 0.0) for c in members_of(own)})
 
     def short_history(self, draw: Draw, group: Group) -> int | None:
         """Who is left of those who look the same as a candidate, where that hides it no longer; else ``None``."""
@@ -547,6 +569,10 @@ def _find_fault(labels: tuple[Label, ...], nodes: _Nodes, costs: list[float | No
     if None in nodes:
         place = nodes.index(None)
         return f"names {labels[place]}, which is not in the domain (node {place + 1} of the route)"
+    # A node with several names would let two routes that look the same be written in two ways.
+    for place, (label, node) in enumerate(zip(labels, nodes, strict=True)):
+        if node is not None and (first := survey.problem.domain.label(node)) != label:
+            return f"names {label} where the map says {first} (node {place + 1} of the route)"
     if nodes[0] != ends.start:
         return f"begins at {labels[0]} instead of the start {asked.start}"
     if nodes[-1] != ends.goal:

@@ -31,7 +31,11 @@ def observe(replayed: ReplayedPlaybook) -> ExposureReport:
     """What an observer can find out within the promise and, for a finite m, from whole routes."""
     privacy, m = replayed.playbook.privacy, replayed.playbook.privacy.m
     promised, whole = (_figures(replayed, replayed.claimed_alike(each)) for each in (m, None))
-    mass = replayed.mass(replayed.claimed)
+    survey, given = replayed.survey, replayed.playbook.prior
+    weights = {c: 1.0 if given is None else given[c] for c in survey.counted}
+    within_reach = math.fsum(weights[c] for c in survey.coverable)
+    everything = math.fsum(weights.values())
+    mass = replayed.mass(replayed.claimed) * (within_reach / everything if everything else 1.0)
     return report_exposures(privacy, promised, whole, hidden_mass=mass, num_trips=len(replayed.survey.trips))
 
 

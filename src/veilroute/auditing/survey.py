@@ -202,7 +202,7 @@ class Survey:
         return dict.fromkeys(weights, 1 / max(1, len(weights)))
 
     def hideable(self, beta: float | None, among: Iterable[int] | None = None) -> tuple[int, ...]:
-        """The coverable candidates that are not certainly too probable to be hidden; all where no risk is bounded.
+        """The coverable candidates that are not certainly too probable to be hidden; all possible ones without a risk.
 
         ``among`` are those that are not out of the question for other reasons.
 
@@ -211,11 +211,11 @@ class Survey:
         at most beta of H, and H weighs no more than all candidates that are no heavier than t. The heaviest candidate
         that may be hidden is therefore the last, by weight, that weighs no more than beta of all up to it; heavier ones
         are certainly out. If a larger area, or the names at one node, weigh more than beta, then some of them cannot be
-        hidden, but not which: all of them stay in here. Impossible candidates need no hiding.
+        hidden, but not which: all of them stay in here. Impossible candidates need no hiding, and hide nobody.
         """
         among = self.coverable if among is None else tuple(among)
         if beta is None:
-            return among
+            return tuple(c for c in among if self.prior[c] > 0)
         ordered = sorted((c for c in among if self.prior[c] > 0), key=lambda c: (self.prior[c], c))
         sums = list(accumulate(self.prior[c] for c in ordered))
         fitting = (i for i, c in enumerate(ordered) if self.prior[c] <= beta * sums[i] * (1 + ROUNDING))

@@ -322,8 +322,9 @@ def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy, kept: dic
 
 def k_and_ell(problem: Problem, task: CoveringTask, privacy: Privacy) -> KAndEll:
     """The rule that a privacy by counting makes for the members of a task."""
-    if privacy.risk is not None or problem.past is not None:
-        what = "by risk" if problem.past is None else "under a ledger"
+    is_weighed = privacy.risk is not None or not problem.prior_of(task.members).all()
+    if is_weighed or problem.past is not None:
+        what = "under a ledger" if problem.past is not None else "by risk, or with a weight of 0"
         raise InvalidInputError("planner", f"optimal, or pbp or m-pbp with exact or local-search, to plan {what}")
     rule = _rule_of(problem, task, privacy)
     assert isinstance(rule, KAndEll), "nobody is more probable than others"
@@ -336,7 +337,8 @@ def who_can_hide(problem: Problem, task: CoveringTask, privacy: Privacy) -> tupl
     Where a risk is bounded, these are the members who are not too probable by themselves, and each counts as much as it
     is probable.
     """
-    if privacy.risk is None and problem.past is None:
+    is_possible = problem.prior_of(task.members) > 0
+    if privacy.risk is None and problem.past is None and is_possible.all():
         return task, k_and_ell(problem, task, privacy)
     prior, owners, left = problem.prior_of(task.members), *_histories(problem, task)
     kept = np.flatnonzero(_can_hide(prior, owners, left, privacy))
@@ -382,7 +384,7 @@ def _histories(problem: Problem, task: CoveringTask) -> tuple[Ints, Flags]:
 
 def _can_hide(prior: Floats, owners: Ints, left: Flags, privacy: Privacy) -> Flags:
     """Who is not out of the question: there are enough others in each of its histories, or enough probability."""
-    can = np.ones(prior.size, dtype=np.bool_)
+    can = prior > 0
     while True:
         before = can.copy()
         if privacy.risk is None:

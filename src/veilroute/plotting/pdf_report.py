@@ -210,7 +210,7 @@ def _write_risk(pages: Pages, playbook: Playbook, risk: RiskReport | None) -> No
         "best guess (one of the likeliest)",
     ]
     pages.table(headings, rows, colours=colours)
-    if (line := uncovered_text(risk.hidden_mass)) is not None:
+    if (line := uncovered_text(risk.covered_mass)) is not None:
         pages.paragraph(line)
 
 
