@@ -96,11 +96,8 @@ class Sights:
         mass = math.fsum(weights[hidden_once].tolist())
         self.prior: Floats = weights / whole if whole else weights  #: over the candidates that can be covered
         self.hidden_mass = mass / whole if whole else 0.0
-        #: Places that no walk can cover, as far as they can be meant: their trips are not covered either.
-        self.out_of_reach = [
-            i for i in sorted(counted - set(everyone)) if problem.prior is None or problem.prior[i] > 0
-        ]
-        lost = math.fsum(1.0 if problem.prior is None else problem.prior[i] for i in self.out_of_reach)
+        # Places that no walk can cover: their trips are not covered either.
+        lost = math.fsum(1.0 if problem.prior is None else problem.prior[i] for i in counted - set(everyone))
         self.covered_mass = mass / (whole + lost) if whole else 0.0  #: how many of all trips have a route
         self.joint: Floats = weights[self.candidates] * self.draws / (mass or 1.0)  #: given that the secret is hidden
         numbers: dict[Sight, int] = {}
@@ -380,7 +377,7 @@ class RiskReport:
         if no_trip.identified is not None:
             yield (
                 "WARNING: an observer who expects a trip and sees none knows that the secret stop is "
-                f"{self._name(no_trip.identified)}: no other place is left out."
+                f"{self._name(no_trip.identified)}: no other place that can be reached is left out."
             )
         elif no_trip.advice is not None:
             yield "An observer who expects a trip and sees none knows that the secret stop is one of these."
@@ -497,6 +494,6 @@ def _find_no_trip(playbook: Playbook, sights: Sights) -> NoTrip:
         tuple(map(label, sights.refused)),
         tuple((masses / total if total else masses).tolist()),
         total,
-        label(possible[0]) if len(doors) == 1 and not sights.out_of_reach else None,
+        label(possible[0]) if len(doors) == 1 else None,
         advice,
     )

@@ -123,7 +123,8 @@ def extend_playbook(
     The lemma: a (k, ell, m)-anonymized path stays one when a path that does not depend on the transit point leads to
     its start, and any path leads on from its goal. Here all routes of the trip get the same two, so a candidate that
     was hidden is still hidden, at the same k, ell, m and risk. The cost is measured again, against the cheapest routes
-    of the longer trip; nothing is said about whether it is the least.
+    of the longer trip; nothing is said about whether it is the least. The ends of a trip are part of what a keyed draw
+    is about: from an extended randomised playbook another class may be drawn for the same secret and occasion.
 
     Parameters
     ----------
@@ -153,7 +154,7 @@ def extend_playbook(
         raise InvalidInputError("after", f"a walk that begins at the goal {old.goal}", after[0])
     start, goal = problem.domain.label(ahead[0]), problem.domain.label(behind[-1])
     for name, end, was in (("before", start, old.start), ("after", goal, old.goal)):
-        if end != was and end in problem.candidates:
+        if end != was and problem.domain.node(end) in problem.candidate_nodes:
             raise InvalidInputError(name, "an end that is no candidate: who is the start or goal is hidden by nothing")
         if end != was and was in problem.candidates and privacy.mechanism == "randomised":
             raise InvalidInputError(name, "an end that was no candidate: it would have no share in the classes", was)
