@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -62,9 +63,13 @@ def winding_town(
 
 
 def door_problem(
-    seed: int, town: vr.Domain | None = None, *, num: int = 8, side: str = "any", num_twins: int = 2
-) -> vr.Problem:
-    """Places drawn over the town, some of them where another is; the first two are start and goal."""
+    seed: int, town: vr.Domain | None = None, *, num: int = 8, side: str = "any", num_twins: int = 2,
+    names: Mapping[int, str] | None = None,
+) -> vr.Problem:  # fmt: skip
+    """Places drawn over the town, some of them where another is; the first two are start and goal.
+
+    ``names`` calls some of them by something else than "Place 3".
+    """
     rng = random.Random(1000 + seed)
     town = winding_town(seed) if town is None else town
     assert town.streets is not None
@@ -72,6 +77,7 @@ def door_problem(
     spots = [(rng.uniform(west, east), rng.uniform(south, north)) for _ in range(num + 2 - num_twins)]
     spots += [rng.choice(spots[2:]) for _ in range(num_twins)]
     finder = DoorFinder(town, side=side)
-    domain, labels = open_doors(town, [(f"Place {i}", finder.find(spot)) for i, spot in enumerate(spots)])
+    called = [(names or {}).get(i, f"Place {i}") for i in range(len(spots))]
+    domain, labels = open_doors(town, [(name, finder.find(spot)) for name, spot in zip(called, spots, strict=True)])
     places = dict(zip(labels, spots, strict=True))
     return vr.Problem(domain, [vr.Trip(labels[0], labels[1])], labels[2:], places=places)

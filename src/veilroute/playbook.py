@@ -199,6 +199,8 @@ class Playbook:
     past: Past | None = None  #: what earlier trips had shown when it was planned under a ledger
     places: Mapping[Label, tuple[float, float]] = field(default_factory=dict)  #: where places are, as they were given
     places_sha256: str | None = None  #: of the places when it was planned
+    #: On streets, where each candidate and each end of a trip is, as longitude and latitude (:meth:`draw_label`).
+    spots: Mapping[Label, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def apr(self) -> float:
@@ -248,7 +250,9 @@ class Playbook:
     @cached_property
     def sha256(self) -> str:
         """A hash of all that the playbook says, the same whether it holds the map or the map's hash alone."""
-        return hashlib.sha256(b"veilroute-playbook\n" + self.to_json(embed_domain=False)).hexdigest()
+        said = self.to_dict(embed_domain=False)
+        said.pop("spots", None)  # the hash of the map covers them
+        return hashlib.sha256(b"veilroute-playbook\n" + dump_canonical(said)).hexdigest()
 
     def route_for(
         self, secret: Label, trip: int = 0, *, key: Key | None = None, occasion: str = "", expose: bool = False
@@ -347,7 +351,8 @@ class Playbook:
     def _draw_ranks(self) -> dict[int, int]:
         def place(group: PlaybookClass) -> tuple[bytes, list[bytes], list[bytes]]:
             seen = sorted(dump_canonical(route.nodes[: self.privacy.m]) for route in group.routes)
-            return self._subject_lines[id(group)], seen, sorted(map(dump_canonical, group.members))
+            members = sorted(dump_canonical(self.draw_label(member)) for member in group.members)
+            return self._subject_lines[id(group)], seen, members
 
         return {id(group): rank for rank, group in enumerate(sorted(self.classes, key=place))}
 
@@ -367,16 +372,31 @@ class Playbook:
         """
         return b"".join([self._draw_ends, b"\n", *sorted(self._subject_lines[id(group)] for group in groups)])
 
+    def draw_label(self, label: Label) -> Label:
+        """What a keyed draw calls a place: on streets where it is, to a metre or so, and elsewhere its label.
+
+        On streets a label is a name that the user has given, and a customer with a new name must not cause another
+        draw.
+        """
+        if label not in self.spots:
+            return label
+        longitude, latitude = self.spots[label]
+        return f"{latitude:.5f},{longitude:.5f}"
+
     @cached_property
     def _draw_ends(self) -> bytes:
-        return b"".join(sorted({dump_canonical([trip.start, trip.goal]) for trip in self.trips}))
+        ends = ([self.draw_label(trip.start), self.draw_label(trip.goal)] for trip in self.trips)
+        return b"".join(sorted(set(map(dump_canonical, ends))))
 
     @cached_property
     def _subject_lines(self) -> dict[int, bytes]:
         lines = {}
         for group in self.classes:
-            members = self._chances[id(group)] if self.is_randomised else group.members
-            lines[id(group)] = dump_canonical([part.decode() for part in sorted(map(dump_canonical, members))])
+            if self.is_randomised:
+                said = [dump_canonical([self.draw_label(one), chance]) for one, chance in self._chances[id(group)]]
+            else:
+                said = [dump_canonical(self.draw_label(one)) for one in group.members]
+            lines[id(group)] = dump_canonical([part.decode() for part in sorted(said)])
         return lines
 
     @cached_property
@@ -400,7 +420,8 @@ class Playbook:
             return groups[0]
         if key is None:
             return groups[draw(weights)]
-        parts = (bytes.fromhex(self.draw_sha256(label)), dump_canonical(label), occasion_bytes(occasion))
+        place = dump_canonical(self.draw_label(label))
+        parts = (bytes.fromhex(self.draw_sha256(label)), place, occasion_bytes(occasion))
         return groups[draw(weights, key.numbers(*parts))]
 
     def replan(
@@ -578,7 +599,8 @@ class Playbook:
             raise InvalidInputError("domain", expected)
         # Read without its domain, an explicit visibility still has its nodes as text.
         visibility = visibility_from_dict(visibility_to_dict(self.visibility), domain)
-        return replace(self, domain=domain, visibility=visibility)
+        spots = find_spots(domain, self.trips, self.candidates)
+        return replace(self, domain=domain, visibility=visibility, spots=_same_spots(self.spots or spots, spots))
 
     def to_dict(self, *, embed_domain: bool = True) -> dict[str, Any]:
         """Plain data for a JSON file; without the domain only its hash is kept."""
@@ -609,6 +631,8 @@ class Playbook:
             "places_sha256": self.places_sha256,
             "domain": domain_to_dict(self.domain) if embed_domain and self.domain is not None else None,
         }
+        if not embed_domain or self.domain is None:  # otherwise the map says it
+            optional["spots"] = [[label, *spot] for label, spot in self.spots.items()] or None
         return data | {name: value for name, value in optional.items() if value is not None}
 
     def to_json(self, *, embed_domain: bool = True) -> bytes:
@@ -675,11 +699,13 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
     for name in ("names_sha256", "drawing_sha256", "places_sha256"):
         if not isinstance(data.get(name), str | None):
             raise InvalidInputError(name, "a hash as text", data[name])
+    candidates, stated = _labels(data["candidates"]), places_from_list(data.get("spots", []), field="spots")
+    spots = stated if domain is None else find_spots(domain, trips, candidates)
     return Playbook(
         domain=domain,
         domain_sha256=str(data["domain_sha256"]),
         trips=trips,
-        candidates=_labels(data["candidates"]),
+        candidates=candidates,
         visibility=visibility_from_dict(data["visibility"], domain),
         privacy=privacy,
         planner=str(data["planner"]),
@@ -698,7 +724,27 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         past=past_from_dict(data["past"]) if "past" in data else None,
         places=places_from_list(data.get("places", [])),
         places_sha256=data.get("places_sha256"),
+        spots=_same_spots(stated or spots, spots),
     )
+
+
+def find_spots(domain: Domain, trips: Iterable[Trip], candidates: Iterable[Label]) -> dict[Label, tuple[float, float]]:
+    """Where candidates and ends of trips are on a street network; nothing on other maps, whose labels nobody gives."""
+    if domain.streets is None:
+        return {}
+    everybody = dict.fromkeys([*candidates, *(end for trip in trips for end in (trip.start, trip.goal))])
+    labels = [label for label in everybody if domain.has_label(label)]
+    lonlat = domain.streets.lonlat[[domain.node(label) for label in labels]].tolist()
+    return {label: (longitude, latitude) for label, (longitude, latitude) in zip(labels, lonlat, strict=True)}
+
+
+def _same_spots(
+    stated: Mapping[Label, tuple[float, float]], found: Mapping[Label, tuple[float, float]]
+) -> Mapping[Label, tuple[float, float]]:
+    """What the map says, if the file says the same: other places would make another draw."""
+    if dict(stated) != dict(found):
+        raise InvalidInputError("spots", "the longitude and latitude that the map has for each place")
+    return found
 
 
 def _claims_from_dict(data: dict[str, Any]) -> Claims:

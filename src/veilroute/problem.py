@@ -340,14 +340,14 @@ def checked_places(places: object) -> dict[Label, tuple[float, float]]:
     return plain
 
 
-def places_from_list(data: Any) -> dict[Label, tuple[float, float]]:
+def places_from_list(data: Any, *, field: str = "places") -> dict[Label, tuple[float, float]]:
     """Places as they stand in a JSON file: a node, longitude and latitude each."""
-    rows = check_list("places", data)
+    rows = check_list(field, data)
     if not all(isinstance(row, list) and len(row) == 3 for row in rows):
-        raise InvalidInputError("places", "a list of [node, longitude, latitude]")
-    places = checked_places({plain_label(label, field="places"): rest for label, *rest in rows})
+        raise InvalidInputError(field, "a list of [node, longitude, latitude]")
+    places = checked_places({plain_label(label, field=field): rest for label, *rest in rows})
     if len(places) < len(rows):
-        raise InvalidInputError("places", "one entry for each node")
+        raise InvalidInputError(field, "one entry for each node")
     return places
 
 

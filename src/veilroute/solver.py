@@ -17,7 +17,7 @@ from veilroute.arrays import Candidate
 from veilroute.checks import check_finite, check_list, check_whole
 from veilroute.domain.graph import Label, label_text, plain_label
 from veilroute.errors import InvalidInputError, shorten
-from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
+from veilroute.playbook import Claims, Playbook, PlaybookClass, Route, find_spots
 from veilroute.posterior import Sights
 from veilroute.problem import Privacy, Problem, check_fit, names_sha256, places_sha256
 from veilroute.progress import ProgressCallback, Watch, check_time_limit
@@ -295,6 +295,7 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         objective=problem.objective,
         prior=None if problem.prior is None else tuple(problem.prior),
         past=problem.past,
+        spots=find_spots(problem.domain, problem.trips, problem.candidates),
     )
 
 

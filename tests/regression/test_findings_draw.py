@@ -15,6 +15,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command, Outcome
+from door_towns import door_problem
 from drawn_books import triangle_book
 from street_samples import little_book
 from veilroute.cli.main import run
@@ -328,6 +329,49 @@ def test_f7_decoys_stay_the_same() -> None:
     others.append(replace(book, classes=tuple(replace(group, members=group.members[::-1]) for group in book.classes)))
     for day in DAYS:
         assert all(driven(other, day) == driven(book, day) for other in others)
+
+
+def door_book(names: dict[int, str] | None = None) -> vr.Playbook:
+    """A randomised playbook on streets, where labels are the names that people give."""
+    problem = door_problem(3, num=8, num_twins=1, names=names)
+    return vr.solve(problem, vr.Privacy(risk=0.4, mechanism="randomised"))
+
+
+def test_f7_a_new_name_on_streets_draws_nothing_anew() -> None:
+    """Customers and the depot get other names and the week is planned again: each place keeps its routes."""
+    new = {0: "Old Depot", 3: "A new owner", 5: "Zoo"}
+    old_name: dict[Any, Any] = {name: f"Place {i}" for i, name in new.items()}
+    book, other = door_book(), door_book(new)
+
+    def drawn(book: vr.Playbook) -> dict[Any, list[list[Any]]]:
+        return {
+            old_name.get(label, label): [
+                [old_name.get(node, node) for node in book.route_for(label, key=KEY, occasion=day).nodes]
+                for day in DAYS
+            ]
+            for label in {member for group in book.hidden_classes for member in group.members}
+        }
+
+    assert drawn(other) == drawn(book)
+    assert any(routes.count(routes[0]) < len(routes) for routes in drawn(book).values())
+    for each in (book, other):
+        bare = read(json.loads(each.to_json(embed_domain=False)))
+        assert drawn(bare) == drawn(each)
+        assert bare.sha256 == each.sha256
+        assert each.domain is not None
+        assert drawn(bare.with_domain(each.domain)) == drawn(each)
+
+
+def test_f7_where_places_are_cannot_be_talked_away() -> None:
+    """A file without the map says where its places are; with the map, it must say the same."""
+    book = door_book()
+    data = json.loads(book.to_json(embed_domain=False))
+    data["spots"][2][1] += 0.001
+    assert book.domain is not None
+    with pytest.raises(vr.InvalidInputError, match="spots"):
+        read(data).with_domain(book.domain)
+    with pytest.raises(vr.FileFormatError, match="spots"):
+        read(data | {"domain": data_of(book)["domain"]})
 
 
 def subject(book: vr.Playbook) -> list[Any]:

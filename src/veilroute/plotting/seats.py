@@ -198,7 +198,7 @@ class _Driver:
             "name": name,
             "isCell": isinstance(label, tuple),
             "folded": [folded(each) for each in (name, label) if isinstance(each, str)],
-            "json": dump_canonical(label).decode(),
+            "drawLabel": dump_canonical(self.playbook.draw_label(label)).decode(),
             "refusal": refusal,
             "drawSha256": self.playbook.draw_sha256(label) if draws and self.playbook.is_randomised else None,
             "draws": draws,

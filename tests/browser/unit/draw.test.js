@@ -13,7 +13,7 @@ const vectors = async () => (await fetch("/keyed_draws.json")).json();
 
 function place(text, name, more = {}) {
   const folded = [name, more.isCell ? null : text].filter((each) => each).map((each) => each.toLowerCase());
-  return { text, name, isCell: false, folded, json: `"${text}"\n`, refusal: null, draws: [], ...more };
+  return { text, name, isCell: false, folded, drawLabel: `"${text}"\n`, refusal: null, draws: [], ...more };
 }
 
 const small = Object.fromEntries([..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"].map((letter) => [letter, letter.toLowerCase()]));

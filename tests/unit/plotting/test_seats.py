@@ -106,7 +106,7 @@ def test_everybody_is_given_what_the_command_gives(book: Playbook) -> None:
     assert drive["formats"] == formats_of(book)
     for label, place in zip(book.candidates, drive["places"], strict=True):
         assert place["text"] == label_text(label)
-        assert place["json"].encode() == dump_canonical(label)
+        assert place["drawLabel"].encode() == dump_canonical(book.draw_label(label))
         groups = book.draw_order(label)
         try:
             book.route_for(label)

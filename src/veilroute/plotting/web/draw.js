@@ -67,7 +67,7 @@ export async function chooseDraw(drive, at, key, occasion) {
   if (!drive.isRandomised) return place.draws[0];
   const weights = place.draws.map((draw) => draw.share);
   if (!weights.some((weight) => weight !== 0)) return place.draws[0];
-  const parts = [hexBytes(place.drawSha256), utf8(place.json), occasionBytes(occasion)];
+  const parts = [hexBytes(place.drawSha256), utf8(place.drawLabel), occasionBytes(occasion)];
   return place.draws[await drawWeighted(weights, key ? keyedNumbers(key, parts) : freshBelow)];
 }
 
