@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import combinations, pairwise, product, takewhile
+from itertools import chain, combinations, pairwise, product, takewhile
 from typing import Any
 
 import numpy as np
@@ -349,15 +349,15 @@ class _Rest:
     def go_on(self) -> Way:
         """The cheapest way past all who can still be covered.
 
-        Where they cannot all be, as many as possible are; of as many those who keep the promise, then the most
-        probable, then the cheapest, then the first by their numbers.
+        Where they cannot all be, as many nodes as possible are, because names at one node are one place; of as many
+        those who keep the promise, then the most probable, then the cheapest, then the first by their numbers.
         """
         if not self.has_goal:
             return self._nowhere()
         engine, completions = FieldsEngine(self.task), Completions(self.task)
         best: tuple[tuple[bool, float, float], PlannedClass, Members] | None = None
         for left in self._choices():
-            if best is not None and len(left) < len(best[2]):
+            if best is not None and self._num_doors(left) < self._num_doors(best[2]):
                 break
             planned = self._plan(left, engine, completions)
             if planned is not None:
@@ -380,12 +380,19 @@ class _Rest:
         """Who might be left, the most first; whoever was covered always is."""
         open_ = [i for i in map(int, self.task.members) if i not in set(map(int, self.covered))]
         yield as_members(sorted((*self.covered, *open_)))
-        if len(open_) > MAX_CHOSEN_FROM:
+        doors: dict[int, list[int]] = {}
+        for i in open_:  # a walk that covers a node covers all who are there
+            doors.setdefault(self.owner.nodes[i], []).append(i)
+        if len(doors) > MAX_CHOSEN_FROM:
             expected = f"at most {MAX_CHOSEN_FROM} members still to be covered, where no walk covers them all"
-            raise TooLargeError("class", expected, len(open_))
-        for size in range(len(open_) - 1, -1, -1):
-            for chosen in combinations(open_, size):
-                yield as_members(sorted((*self.covered, *chosen)))
+            raise TooLargeError("class", expected, len(doors))
+        for size in range(len(doors) - 1, -1, -1):
+            for chosen in combinations(doors.values(), size):
+                yield as_members(sorted((*self.covered, *chain.from_iterable(chosen))))
+
+    def _num_doors(self, members: Members) -> int:
+        """At how many nodes some members are."""
+        return len({self.owner.nodes[i] for i in members})
 
     def _plan(self, left: Members, engine: FieldsEngine, completions: Completions) -> PlannedClass | None:
         """One walk for those left, or one prefix of as many nodes as are still to be shared; nothing without any."""

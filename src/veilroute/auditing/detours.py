@@ -358,9 +358,11 @@ class _Check:
         kept = mask_of(i for i, (label, _) in enumerate(ahead) if label in entry.going_on.left)
         if entry.going_on.cost is None or not is_same(prices[kept], entry.going_on.cost):
             problems.append(f"going on: {prices[kept]:.9g} is the cheapest that covers as much")
-        if any(price < math.inf and mask.bit_count() > kept.bit_count() for mask, price in enumerate(prices)):
-            problems.append("going on: another walk covers more members")
-        rivals = (mask for mask in range(len(prices)) if mask.bit_count() == kept.bit_count() and mask != kept)
+        at = [self.survey.nodes[c] for _, c in ahead]
+        num_doors = [len({node for i, node in enumerate(at) if mask >> i & 1}) for mask in range(len(prices))]
+        if any(price < math.inf and num > num_doors[kept] for num, price in zip(num_doors, prices, strict=True)):
+            problems.append("going on: another walk covers more places")
+        rivals = (mask for mask, num in enumerate(num_doors) if num == num_doors[kept] and mask != kept)
         if any(prices[mask] < math.inf and self._is_better(ahead, mask, kept, prices) for mask in rivals):
             problems.append("going on: as many others are left by the rule")
         return problems

@@ -234,6 +234,12 @@ def headline(playbook: Playbook) -> list[str]:
     if claims.gap is not None and claims.gap > _SAYS_LITTLE and playbook.status != "optimal":
         bound = f"The proved bound of {_bound(claims):.3g}"
         lines.append(f"{bound} says little about how good the plan is: allow more time, or lower k.")
+    if playbook.options.get("areas") == "surroundings":
+        lines.append(
+            f"There are more areas less than {playbook.privacy.distance_text} across than can be looked at one by one. "
+            "So the plan bounds each place together with all places close to it. This is stricter than the promise: "
+            "a plan that hides more, or costs less, may exist."
+        )
     if privacy.m is not None and any(group.member_routes for group in playbook.classes):
         lines.append(f"After {privacy.m} nodes the routes of a class may part: from there on nothing is promised.")
     return lines

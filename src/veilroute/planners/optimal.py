@@ -25,6 +25,7 @@ from veilroute.planners.plan import (
     find_class_prefix,
     plan_partition,
     plan_prefix,
+    rule_record,
     unproved,
 )
 from veilroute.planners.randomised import plan_randomised
@@ -71,6 +72,7 @@ def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch)
     partition, anonymized = planned
     if not rule.is_exact:
         partition = unproved(partition)
+    options |= rule_record(rule)
     return among_all(plan_partition(task, partition, anonymized, ClassWalks(task), options), everyone)
 
 

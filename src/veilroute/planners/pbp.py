@@ -8,7 +8,16 @@ from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import prepare_task, who_can_hide
 from veilroute.covering.walks import walk_cost
 from veilroute.partition import find_partitioner
-from veilroute.planners.plan import Plan, PlannedClass, among_all, plan_parting, plan_partition, plan_shared, unproved
+from veilroute.planners.plan import (
+    Plan,
+    PlannedClass,
+    among_all,
+    plan_parting,
+    plan_partition,
+    plan_shared,
+    rule_record,
+    unproved,
+)
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
@@ -34,7 +43,7 @@ def plan_pbp(
     if privacy.m is not None or not rule.is_exact:
         # More candidates may be anonymizable as well, on directed graphs, than a shared walk can cover.
         partition = unproved(partition)
-    record = {"partitioner": partitioner, **entry.record(options), "seed": seed}
+    record = {"partitioner": partitioner, **entry.record(options), "seed": seed, **rule_record(rule)}
     return among_all(plan_partition(task, partition, anonymized, source, record), everyone)
 
 

@@ -15,6 +15,7 @@ from veilroute.domain.graph import Domain
 from veilroute.partition.result import Partition, outside
 from veilroute.problem import Problem
 from veilroute.progress import Watch
+from veilroute.rules import Rule
 
 Routes = dict[tuple[int, Member], tuple[Walk, float]]  #: walk and cost for each (trip, member)
 
@@ -100,6 +101,11 @@ def plan_unproved(
 def unproved(partition: Partition) -> Partition:
     """A partition that may not be the best one for the promise, so that nothing is claimed but what it is."""
     return replace(partition, is_optimal=False, least_mean=None, num_anonymizable=None, certificate=None)
+
+
+def rule_record(rule: Rule) -> dict[str, str]:
+    """What a playbook records of a rule that is stricter than its promise, because there are too many areas to list."""
+    return {} if rule.is_exact else {"areas": "surroundings"}
 
 
 def plan_nobody(problem: Problem, seed: int) -> Plan:
