@@ -25,12 +25,12 @@ import numpy as np
 
 from veilroute.areas import area_rows, close_masks, heaviest_area
 from veilroute.arrays import Flags, Floats, Int32s, Ints
-from veilroute.domain.geography import measured_domain
+from veilroute.domain.geography import great_circle_m, measured_domain
 from veilroute.domain.graph import Label, label_text
 from veilroute.errors import InvalidInputError
 from veilroute.exposure import ExposureReport, doors_text, percent, report_exposures
 from veilroute.playbook import Playbook, PlaybookClass
-from veilroute.problem import Privacy, Problem, checked_prior
+from veilroute.problem import ROUNDING, Privacy, Problem, checked_prior
 
 Sight = tuple[tuple[Label, ...], ...]  #: the nodes that were seen of every trip
 Prior = Sequence[float] | Mapping[Label, float]  #: weights parallel to the candidates, or by candidate
@@ -55,6 +55,10 @@ class _Glance(NamedTuple):
     largest: float
     largest_area: float
     num_possible: int
+
+
+BUILDING_M = 50.0
+"""Places on streets that are closer together than this, as the crow flies, may be one building to an observer."""
 
 
 class Sights:
@@ -360,8 +364,8 @@ class RiskReport:
             spread = {round(at * (len(changes) - 1) / (_MAX_STEPS - 1)) for at in range(_MAX_STEPS)}
             changes = [changes[at] for at in sorted(spread)]
         yield (
-            "On the way, after this many nodes: how often the best guess is right on average, and how sure an observer "
-            "can be of an area at worst."
+            "On the way, after this many nodes, for an observer who does not see where the vehicle stops: how often "
+            "the best guess is right on average, and how sure the observer can be of an area at worst."
         )
         for step in [*changes, *([last] if changes[-1] is not last else [])]:
             yield f"  {step.m:6d} {step.bayes_success:8.1%} {step.worst:8.1%}"
@@ -445,7 +449,32 @@ def find_exposures(playbook: Playbook) -> ExposureReport:
     """What an observer can find out within the promise and, for a finite m, from the whole route."""
     sights = find_sights(playbook)
     promised, whole = (sights.figures(sights.alike(m).values()) for m in (playbook.privacy.m, None))
-    return _in_words(playbook.privacy, promised, whole, sights.covered_mass, len(playbook.trips))
+    report = _in_words(playbook.privacy, promised, whole, sights.covered_mass, len(playbook.trips))
+    text = _building_text(sights, promised.worst)
+    return report if text is None else replace(report, warnings=(*report.warnings, text))
+
+
+def _building_text(sights: Sights, worst: float | None) -> str | None:
+    """What to say when an observer can be surer of one building than of a place: names a few metres apart are two."""
+    streets, privacy = sights.problem.domain.streets, sights.privacy
+    if streets is None or worst is None:
+        return None
+    most = 0.0
+    for group in sights.alike(privacy.m).values():
+        candidates, masses = sights.masses(group)
+        at = streets.lonlat[[sights.problem.candidate_nodes[i] for i in candidates.tolist()]]
+        close = close_masks(great_circle_m(at[:, None], at[None, :]) < BUILDING_M)
+        total = math.fsum(masses.tolist())
+        if any(close) and total > 0:
+            most = max(most, min(1.0, heaviest_area(masses.tolist(), close) / total))
+    limit = max(worst, 1 / privacy.k if privacy.beta is None else privacy.beta)
+    if most <= limit * (1 + ROUNDING):
+        return None
+    return (
+        f"some places are so near each other that an observer can be {percent(most)} sure of an area less than "
+        f"{BUILDING_M:g} m across, such as one building. Use --ell {BUILDING_M:g} --ell-measure straight, or more, to "
+        "keep such places apart."
+    )
 
 
 def _in_words(

@@ -5,13 +5,20 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import veilroute as vr
+from closed_roads import audited
+from door_towns import winding_town
+from street_samples import little_book
+from veilroute.cli.main import run
+from veilroute.formats.instance import Instance, write_instance
 from veilroute.playbook import playbook_from_json
 from veilroute.posterior import find_exposures
+from veilroute.streets.sheets import sighting_text
 
 
 def line(num: int, *, also: tuple[tuple[str, int], ...] = ()) -> vr.Domain:
@@ -112,3 +119,72 @@ def test_places_out_of_reach_are_trips_that_are_not_covered() -> None:
     for text in (risk.to_text(), vr.audit(book).to_text(), "\n".join(find_exposures(book).to_lines())):
         assert "90% of trips are not covered" in text
         assert "averaged over the trips that are covered" in text
+
+
+# What a third review found.
+
+
+def test_a_replan_counts_places_and_not_names() -> None:
+    """One door with three names is one place: the way past two other doors keeps the promise, and is taken."""
+    roads = [("S", "A"), ("A", "D"), ("D", "Y"), ("A", "Y"), ("Y", "E"), ("E", "F"), ("F", "G"), ("D", "G")]
+    nodes = list(dict.fromkeys(node for road in roads for node in road))
+    tails, heads = zip(*((nodes.index(a), nodes.index(b)) for a, b in roads), strict=True)
+    domain = vr.Domain.from_edges(len(nodes), tails, heads, [1] * len(roads), labels=nodes)
+    domain = replace(domain, also=(("D 2", nodes.index("D")), ("D 3", nodes.index("D"))))
+    places = ["D", "D 2", "D 3", "E", "F"]
+    problem = vr.Problem(domain, [vr.Trip("S", "G")], places)
+    route = ["S", "A", "D", "Y", "E", "F", "G"]
+    book = vr.playbook_from_classes(problem, vr.Privacy(k=2), [{"members": places, "route": route}])
+    found = book.replan(1, "A", closed=[("D", "Y")])
+    assert found.still_hidden == ("E", "F")
+    assert found.qualifies
+    assert all(claim.holds for claim in audited(book, found))
+    worse = replace(found, going_on=replace(found.giving_up, qualifies=False), choice=None)
+    assert not all(claim.holds for claim in audited(book, worse))
+
+
+def test_too_many_areas_to_look_at_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ten triples of which no two are close within one, and all across: 59,049 areas of ten."""
+    num, hub = 30, 30
+    pairs = [(i, j, 1.0) for i in range(num) for j in range(num) if i // 3 != j // 3]
+    pairs += [pair for i in range(num) for pair in ((hub, i, 5.0), (i, hub, 5.0))]
+    tails, heads, costs = zip(*pairs, strict=True)
+    domain = vr.Domain.from_edges(num + 1, tails, heads, costs)
+    write_instance(Instance(vr.Problem(domain, [vr.Trip(hub, hub)], range(num))), tmp_path / "trip.json")
+    out = tmp_path / "book.json"
+    words = ["plan", str(tmp_path / "trip.json"), "--risk", "0.7", "--ell", "1.5", "--time-limit", "2", "-o", str(out)]
+    assert run(words) == 0
+    assert "more areas less than 1.5 across than can be looked at one by one" in capsys.readouterr().out
+    assert vr.read_playbook(out).options["areas"] == "surroundings"
+
+
+def test_names_a_few_metres_apart_may_be_one_building() -> None:
+    """By default places only have to be different: an observer who finds the building has found both."""
+    town = replace(winding_town(2, num_banned=0), turns=None)
+    assert town.streets is not None
+    lonlat = town.streets.lonlat.copy()
+    pairs = [(8, 9), (26, 27)]
+    for one, other in pairs:
+        lonlat[other] = lonlat[one] + [1e-4, 0]  # some 6 m
+    town = replace(town, streets=replace(town.streets, lonlat=lonlat))
+    places = [town.label(node) for pair in pairs for node in pair]
+    problem = vr.Problem(town, [vr.Trip(town.label(0), town.label(35))], places)
+    classes = [
+        {"members": places[at : at + 2], "route": list(vr.cover(problem, places[at : at + 2]).walk)} for at in (0, 2)
+    ]
+    book = vr.playbook_from_classes(problem, vr.Privacy(k=2), classes)
+    (warning,) = find_exposures(book).warnings
+    assert warning.startswith("some places are so near each other that an observer can be 100% sure of an area")
+    mixed = [places[0::2], places[1::2]]
+    classes = [{"members": each, "route": list(vr.cover(problem, each).walk)} for each in mixed]
+    assert not find_exposures(vr.playbook_from_classes(problem, vr.Privacy(k=2), classes)).warnings
+
+
+def test_on_streets_a_replan_says_who_cannot_tell_classes_apart() -> None:
+    """Each class stops at its own members, so an observer who sees the stops tells the classes apart."""
+    book = little_book()
+    assert book.domain is not None
+    way = book.replan(1, book.hidden_classes[0].routes[0].nodes[0], position=0).way
+    assert way.seen is not None
+    alike = replace(way, seen=replace(way.seen, looks_like=(1, 2)))
+    assert "who does not see where the vehicle stops, it looks like class 2" in sighting_text(book, alike, 1)

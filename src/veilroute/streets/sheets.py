@@ -166,8 +166,12 @@ def sighting_text(playbook: Playbook, way: Way, number: int) -> str:
     others = [each for each in seen.looks_like if each != number]
     same = "To an observer of this trip it looks like no other class."
     if others:
+        # Classes that go the same way stop at their own members, so who sees the stops tells them apart.
+        observer = "To an observer of this trip"
+        if playbook.problem.domain.streets is not None:
+            observer = "To an observer of this trip who does not see where the vehicle stops,"
         same = (
-            f"To an observer of this trip it looks like {_classes_text(others)}, if all drivers know of the closure: "
+            f"{observer} it looks like {_classes_text(others)}, if all drivers know of the closure: "
             f"{_places_text(seen.num_together)}."
         )
     if seen.may_look_like:
