@@ -203,13 +203,15 @@ def playbook_from_classes(
         if group.get("anonymized", True) is not True:
             continue
         members, labels = (
-            [plain_label(label) for label in check_list(f"{where}.{name}", group[name])]
+            [plain_label(label) for label in check_list(f"{where}.{name}", _as_list(group[name]))]
             for name in ("members", "route")
         )
         walk = _checked_walk(problem, f"{where}.route", labels)
         if not walk or (walk[0], walk[-1]) != (problem.start_nodes[0], problem.goal_nodes[0]):
             raise InvalidInputError(f"{where}.route", "a walk from the start to the goal of the trip")
-        shares = [check_finite(f"{where}.shares", x, least=0) for x in check_list("shares", group.get("shares", []))]
+        shares = [
+            check_finite(f"{where}.shares", x, least=0) for x in check_list("shares", _as_list(group.get("shares", [])))
+        ]
         if len(shares) != (len(members) if privacy.mechanism == "randomised" else 0):
             expected = "one for each member in a randomised playbook, none in a partition"
             raise InvalidInputError(f"{where}.shares", expected, len(shares))
@@ -217,6 +219,11 @@ def playbook_from_classes(
     return _assemble(
         problem, privacy, planner, plan_routes(problem, groups, is_partition=privacy.mechanism == "partition")
     )
+
+
+def _as_list(value: object) -> object:
+    """A tuple as the list that a file would have; routes of covers are tuples."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _checked_walk(problem: Problem, name: str, labels: Sequence[Label]) -> list[int]:

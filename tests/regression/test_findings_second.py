@@ -169,14 +169,12 @@ def test_names_a_few_metres_apart_may_be_one_building() -> None:
     town = replace(town, streets=replace(town.streets, lonlat=lonlat))
     places = [town.label(node) for pair in pairs for node in pair]
     problem = vr.Problem(town, [vr.Trip(town.label(0), town.label(35))], places)
-    classes = [
-        {"members": places[at : at + 2], "route": list(vr.cover(problem, places[at : at + 2]).walk)} for at in (0, 2)
-    ]
+    classes = [{"members": places[at : at + 2], "route": vr.cover(problem, places[at : at + 2]).walk} for at in (0, 2)]
     book = vr.playbook_from_classes(problem, vr.Privacy(k=2), classes)
     (warning,) = find_exposures(book).warnings
     assert warning.startswith("some places are so near each other that an observer can be 100% sure of an area")
     mixed = [places[0::2], places[1::2]]
-    classes = [{"members": each, "route": list(vr.cover(problem, each).walk)} for each in mixed]
+    classes = [{"members": each, "route": vr.cover(problem, each).walk} for each in mixed]
     assert not find_exposures(vr.playbook_from_classes(problem, vr.Privacy(k=2), classes)).warnings
 
 
