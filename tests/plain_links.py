@@ -76,7 +76,9 @@ class Links:
         sure = set().union(*(named & there for named, there in fitting))
         found = [self._find(entry, place, *fits, sure) for place, fits in zip(entry.places, fitting, strict=True)]
         known = [person for person in found if person is not None]
-        if len(set(known)) < len(known) or any(self._is_where_another_was(entry, at, found) for at in range(len(found))):
+        if len(set(known)) < len(known) or any(
+            self._is_where_another_was(entry, at, found) for at in range(len(found))
+        ):
             raise UnclearError
         pairs = sorted(
             (near, person, at)
@@ -85,7 +87,7 @@ class Links:
             if found[at] is None and person not in known
             if (near := self._nearness(entry, person, place)) is not None
         )
-        on_map = sorted((gap, self.numbers[earlier][i], at) for at, earlier, i, gap in entry.close)
+        on_map = sorted((gap, self.numbers[earlier][i], at) for at, earlier, i, gap in entry.close or ())
         pairs += [each for each in on_map if not self._is_stated("different", each[1], entry.places[each[2]])]
         for _, person, at in pairs:
             if found[at] is None and person not in found:

@@ -111,8 +111,9 @@ class Entry:
     since: str | None = None  #: the day before which nothing can be linked, as was assumed for it
     occasion: str | None = None  #: draws of one playbook on one occasion are the same draw; ``None`` for a fresh one
     kind: str = "playbook"  #: or ``"replan"`` or ``"day"``
-    #: Places that nobody listed before and that are closer than ell to one of an earlier entry: later there is no map.
-    close: tuple[Gap, ...] = ()
+    #: Places that are new and closer than ell to one of an earlier entry, because later there is no map; ``None`` where
+    #: that was not measured, as in files of earlier versions.
+    close: tuple[Gap, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for the ledger."""
@@ -140,7 +141,7 @@ class Entry:
             "shares": [list(shares) for shares in self.shares] or None,
             "since": self.since,
             "occasion": self.occasion,
-            "close": [list(each) for each in self.close] or None,
+            "close": None if self.close is None else [list(each) for each in self.close],
         }
         return data | {name: value for name, value in optional.items() if value is not None}
 
@@ -202,7 +203,7 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
     if not all(is_number(share, 1e-300, 1) for each in shares for share in each):
         raise InvalidInputError("shares", "probabilities above 0")
     gaps: list[Gap] = []
-    for each in check_list("close", data.get("close", [])):
+    for each in check_list("close", data["close"]) if "close" in data else ():
         if len(check_list("close", each)) != 4:
             raise InvalidInputError("close", "a place, an earlier entry, a place of it and a distance", each)
         at, entry, other, distance = each
@@ -238,7 +239,7 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
         since=None if data.get("since") is None else check_date(data["since"], "since"),
         occasion=data.get("occasion"),
         kind=data["kind"],
-        close=tuple(gaps),
+        close=tuple(gaps) if "close" in data else None,
     )
 
 
@@ -266,7 +267,7 @@ def read_lines(journal: Journal) -> tuple[Entry | Identity, ...]:
             entry = entry_from_dict(data)
             if entry.date < last:
                 raise InvalidInputError("date", f"a day from {last} on", entry.date)
-            if any(earlier >= len(sizes) or place >= sizes[earlier] for _, earlier, place, _ in entry.close):
+            if any(earlier >= len(sizes) or place >= sizes[earlier] for _, earlier, place, _ in entry.close or ()):
                 raise InvalidInputError("close", "places of earlier entries", [*entry.close])
             last = entry.date
             sizes.append(len(entry.places))

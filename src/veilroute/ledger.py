@@ -84,6 +84,8 @@ class LedgerReport:
     trips: str  #: what is assumed of a day without a trip (:attr:`Ledger.trips`)
     renamed: tuple[Renamed, ...]  #: places that are taken for the same under another name
     moved: tuple[Moved, ...]  #: places that moved by at least 50 m under the same name
+    #: Of which pairs it is not known whether they are the same: ``"names"``, ``"cost"`` (:attr:`Turnover.not_judged`).
+    not_judged: tuple[str, ...]
     identities: tuple[Identity, ...]  #: what the user said of who is who
     candidates: tuple[Standing, ...]
     head: str  #: the hash of the ledger's last line; write it down elsewhere, and nobody can cut lines off unnoticed
@@ -105,6 +107,7 @@ class LedgerReport:
         who = {
             "taken_for_the_same": [each.to_dict() for each in self.renamed],
             "moved": [each.to_dict() for each in self.moved],
+            "not_judged": list(self.not_judged),
             "identities": [each.to_dict() for each in self.identities],
         }
         return {"safe": self.safe, **counts, "head": self.head, **who, "candidates": candidates}
@@ -171,6 +174,7 @@ class Ledger:
             self.trips,
             tuple(each for turnover in linking.roster.turnovers for each in turnover.renamed),
             tuple(each for turnover in linking.roster.turnovers for each in turnover.moved),
+            tuple(sorted({each for turnover in linking.roster.turnovers for each in turnover.not_judged})),
             self.identities,
             tuple(_standing(linking, number, since) for number in people),
             self.head,
@@ -482,7 +486,7 @@ def _part_of(whole: Entry, groups: Sequence[Sequence[Label]], kind: str) -> Entr
         prior=None if whole.prior is None else tuple(whole.prior[i] for i in at),
         parent=None,
         kind=kind,
-        close=(),
+        close=None,
     )
 
 

@@ -70,6 +70,9 @@ class Turnover:
     nearest: str  #: how far the nearest two of both stand apart, in words; empty where that is not known
     renamed: tuple[Renamed, ...]  #: those that are taken for the same
     moved: tuple[Moved, ...] = ()  #: those that moved by at least 50 m under the same name
+    #: Whether it is not known of some, gone and new, that they are the same: ``"names"``, there are no coordinates to
+    #: compare; ``"cost"``, they are on different street maps, and ell is no distance in metres.
+    not_judged: tuple[str, ...] = ()
 
 
 class Roster:
@@ -99,7 +102,7 @@ class Roster:
                 self._said.setdefault(one, {})[other] = identity.kind
 
     def enter(
-        self, domain: str, places: Sequence[Place], privacy: Privacy, close: Iterable[Gap] = ()
+        self, domain: str, places: Sequence[Place], privacy: Privacy, close: Iterable[Gap] | None = None
     ) -> tuple[int, ...]:
         """The numbers of some places, new ones for those never listed; an ambiguous match is an error.
 
@@ -112,7 +115,7 @@ class Roster:
         known = {number for number in found if number is not None}
         new = [at for at, number in enumerate(found) if number is None]
         gone = [number for number in range(len(self.places)) if number not in known]
-        turnover, again = self._find_near(places, new, gone, privacy, close) if new and gone else (None, {})
+        turnover, again = self._find_near(places, new, gone, privacy, close or ()) if new and gone else (None, {})
         found = [again.get(at, number) for at, number in enumerate(found)]
         taken: dict[int, Place] = {}
         for place, number in zip(places, found, strict=True):
@@ -122,6 +125,15 @@ class Roster:
                 raise _one_place(taken[number], place)
             else:
                 taken[number] = place
+        alone = [number for number in gone if number not in again.values()]
+        is_measured = close is not None
+        not_judged = {
+            what
+            for at in new
+            if at not in again
+            for number in alone
+            if (what := self._not_judged(domain, places[at], number, privacy, is_measured=is_measured))
+        }
         numbers = []
         for place, known_as in zip(places, found, strict=True):
             number = len(self.places) if known_as is None else known_as
@@ -143,7 +155,8 @@ class Roster:
                 self._spots.setdefault(place.at, set()).add(number)
                 self._all_spots[number].add(place.at)
             numbers.append(number)
-        self.turnovers.append(replace(turnover or Turnover(len(gone), len(new), "", ()), moved=moved))
+        turnover = turnover or Turnover(len(gone), len(new), "", ())
+        self.turnovers.append(replace(turnover, moved=moved, not_judged=tuple(sorted(not_judged))))
         self._lists.append(tuple(numbers))
         return tuple(numbers)
 
@@ -195,6 +208,20 @@ class Roster:
                 renamed.append(Renamed(self.places[number].text, places[at].text, distance, in_metres))
         text = "" if math.isinf(nearest) else _distance_text(nearest, is_metres=is_metres)
         return Turnover(len(gone), len(new), text, tuple(renamed)), again
+
+    def _not_judged(self, domain: str, place: Place, number: int, privacy: Privacy, *, is_measured: bool) -> str | None:
+        """Why it is not known whether a new place is somebody who is gone; ``None`` where it is."""
+        privacies = (privacy, self._last[number])
+        is_here = (domain, number) in self._on_map  # then its label is another one
+        if is_here and (is_measured or not any(each.ell for each in privacies)):
+            return None
+        if self._is_said("different", number, place):
+            return None
+        at = place.at
+        if at is None or not any(spot[: _kind(at)] == at[: _kind(at)] for spot in self._all_spots[number]):
+            return "names"
+        is_cost = any(each.measure == "cost" and each.ell > 0 for each in privacies)
+        return "cost" if is_cost and at[0] == "earth" else None
 
     def _check_moved(self, places: Sequence[Place], found: Sequence[int | None], privacy: Privacy) -> tuple[Moved, ...]:
         """Those who moved under their names, or raise: somebody is known by its name, and is where another one was.
@@ -400,7 +427,7 @@ class Linking:
             self._groups.append(options)
 
     def join(
-        self, domain: str, places: Sequence[Place], privacy: Privacy, close: Iterable[Gap] = ()
+        self, domain: str, places: Sequence[Place], privacy: Privacy, close: Iterable[Gap] | None = None
     ) -> tuple[int, ...]:
         """The numbers of places of a map that are going to be planned for: newcomers are people from now on."""
         numbers = self.roster.enter(domain, places, privacy, close)

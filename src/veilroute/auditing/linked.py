@@ -376,7 +376,9 @@ def _check_recorded(
         if entry.playbook in books:
             book, sight = books[entry.playbook], seen[entry.playbook]
             wrong = _differences(entry, book, sight)
-            if entry.close != measure_gaps(book.problem.domain, sight, [see_entry(each) for each in before]):
+            if entry.close is not None and entry.close != measure_gaps(
+                book.problem.domain, sight, [see_entry(each) for each in before]
+            ):
                 wrong.append("the distances to places of earlier lines are")
             problems += [f"{called}: {what} not as in the playbook" for what in wrong]
     num_known = sum(entry.kind == "playbook" and entry.playbook in books for entry in entries)

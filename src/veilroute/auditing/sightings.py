@@ -152,7 +152,7 @@ def see_entry(entry: Entry) -> Sight:
         date=entry.date,
         since=entry.since,
         occasion=entry.occasion,
-        close=entry.close,
+        close=entry.close or (),
         is_partial=entry.kind != "playbook",
     )
 

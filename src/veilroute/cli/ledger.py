@@ -356,7 +356,15 @@ def turnover_text(turnover: Turnover, ledger: Ledger) -> str:
         lines.append(text)
     if turnover.moved:
         lines.append(_moved_text(turnover.moved))
-    return "\n".join(lines)
+    return "\n".join([*lines, *map(_NOT_JUDGED.__getitem__, turnover.not_judged)])
+
+
+_NOT_JUDGED = {
+    "cost": "Not judged for all places: whether a new one is closer than ell to one that is gone, because ell is a "
+    "cost and the map of both is not known. They are taken for the same if they are less than 50 m apart.",
+    "names": "Places without coordinates are compared by name only: whether a new place is an old one under another "
+    "name was not judged.",
+}
 
 
 def _moved_text(moved: Sequence[Moved]) -> str:
@@ -372,6 +380,7 @@ def _identity_lines(report: LedgerReport) -> list[str]:
         lines.append(f"Taken for the same under another name: {pairs}. Say otherwise with: ledger different.")
     if report.moved:
         lines.append(_moved_text(report.moved))
+    lines += map(_NOT_JUDGED.__getitem__, report.not_judged)
     for each in report.identities:
         what = "the same place" if each.kind == "same" else "different places"
         lines.append(f"You said on {each.date}: {each.places[0]} and {each.places[1]} are {what}.")
