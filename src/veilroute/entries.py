@@ -268,7 +268,7 @@ def read_lines(journal: Journal) -> tuple[Entry | Identity, ...]:
             if entry.date < last:
                 raise InvalidInputError("date", f"a day from {last} on", entry.date)
             if any(earlier >= len(sizes) or place >= sizes[earlier] for _, earlier, place, _ in entry.close or ()):
-                raise InvalidInputError("close", "places of earlier entries", [*entry.close])
+                raise InvalidInputError("close", "places of earlier entries", list(entry.close or ()))
             last = entry.date
             sizes.append(len(entry.places))
             lines.append(entry)
