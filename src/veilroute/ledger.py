@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -464,7 +465,10 @@ def _nodes_of(domain: Domain, places: Sequence[tuple[bool, Place]]) -> list[int]
     at = domain.coordinates if streets is None else np.round(streets.lonlat, 6)
     found = []
     for is_here, place in places:
-        nodes = [domain.node(place.label)] if is_here else []
+        nodes = []
+        if is_here:
+            with suppress(InvalidInputError):  # a line may name a label that its map does not have
+                nodes = [domain.node(place.label)]
         if not is_here and spots is not None and place.at is not None and place.at[0] == spots[0] and at is not None:
             nodes = np.flatnonzero((at == np.array(place.at[1:], dtype=np.float64)).all(axis=1)).tolist()
         found.append(nodes[0] if nodes else -1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -29,6 +30,7 @@ from veilroute.replanning import change_domain
 TOWN = vr.generate_streets(6, 8, seed=4)
 PEOPLE = ["Adams", "Baker", "Clark", "Davis", "Evans", "Frank", "Green", "Hayes", "Irwin"]
 HOME = dict(zip(PEOPLE, vr.draw_candidates(TOWN, 0, 20, 9, seed=5), strict=True))
+SIXTY = vr.Privacy(k=2, ell=60)
 MONDAY = ["Adams Evans Hayes", "Baker Clark Davis Frank Green"]
 
 
@@ -468,3 +470,20 @@ def test_fewer_trips_may_tell_more_under_a_risk_where_some_had_no_route() -> Non
     assert not observer.broken
     day("pqrsgh", 4)
     assert observer.broken
+
+
+def test_f14_what_cannot_be_compared_is_said(tmp_path: Path, command: Command) -> None:
+    """Names alone on other maps, and an ell in seconds on other streets: neither shows that all is well."""
+    named = [replace(numbered([0, 500], "ab", day, names=f"Door {day}"), privacy=vr.Privacy(k=2)) for day in (1, 2)]
+    named = [replace(day, places=tuple(replace(each, at=None) for each in day.places)) for day in named]
+    seconds = [
+        replace(numbered([100 * day, 900 + 300 * day], "ab", day, names=f"Door {day}"), privacy=SIXTY) for day in (1, 2)
+    ]
+    for what, days in (("names", named), ("cost", seconds)):
+        path = tmp_path / f"{what}.jsonl"
+        ledger = vr.new_ledger(path)
+        for day in days:
+            ledger = ledger.enter(day)
+        assert ledger.check().not_judged == ledger.turnover().not_judged == (what,)
+        assert json.loads(command("ledger", "check", path, "--json").out)["not_judged"] == [what]
+        assert "ot judged" in command("ledger", "check", path).out

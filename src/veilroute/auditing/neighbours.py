@@ -15,6 +15,7 @@ from veilroute.auditing.survey import measured_map
 from veilroute.auditing.walking import WalkingMap
 from veilroute.domain.graph import Domain, Label, at_least
 from veilroute.entries import Gap, Place
+from veilroute.errors import InvalidInputError
 from veilroute.problem import Privacy
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def measure_gaps(domain: Domain, sight: Sight, earlier: Sequence[Sight]) -> tupl
         return ()
     node_at: dict[int, list[tuple[int, int, Privacy]]] = {}
     for each, listings in gone.items():
-        node = _spot_on(domain, each) if isinstance(each, Place) else domain.node(each)
+        node = _spot_on(domain, each) if isinstance(each, Place) else _node_of(domain, each)
         if node is not None:
             node_at.setdefault(node, []).append((*listings[0], earlier[listings[-1][0]].privacy))
     found = []
@@ -62,6 +63,14 @@ def measure_gaps(domain: Domain, sight: Sight, earlier: Sequence[Sight]) -> tupl
                 if gaps:
                     found.append((at, number, other_at, float(f"{min(gaps):.9g}")))
     return tuple(sorted(found))
+
+
+def _node_of(domain: Domain, label: Label) -> int | None:
+    """The node with a label; none where a line of a ledger names one that is not on the map."""
+    try:
+        return domain.node(label)
+    except InvalidInputError:
+        return None
 
 
 def _spot_on(domain: Domain, place: Place) -> int | None:
