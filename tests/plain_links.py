@@ -61,7 +61,9 @@ class Links:
         self.entries, self.trips = list(entries), trips
         self.said = {frozenset(each.places): each.kind for each in identities}
         self.people: list[list[Listing]] = []
-        self.numbers = [self._enter(entry) for entry in self.entries]
+        self.numbers: list[tuple[int, ...]] = []
+        for entry in self.entries:
+            self.numbers.append(self._enter(entry))
 
     # Who is who.
 
@@ -74,7 +76,9 @@ class Links:
         sure = set().union(*(named & there for named, there in fitting))
         found = [self._find(entry, place, *fits, sure) for place, fits in zip(entry.places, fitting, strict=True)]
         known = [person for person in found if person is not None]
-        if len(set(known)) < len(known):
+        if len(set(known)) < len(known) or any(
+            self._is_where_another_was(entry, at, found) for at in range(len(found))
+        ):
             raise UnclearError
         pairs = sorted(
             (near, person, at)
@@ -83,6 +87,8 @@ class Links:
             if found[at] is None and person not in known
             if (near := self._nearness(entry, person, place)) is not None
         )
+        on_map = sorted((gap, self.numbers[earlier][i], at) for at, earlier, i, gap in entry.close or ())
+        pairs += [each for each in on_map if not self._is_stated("different", each[1], entry.places[each[2]])]
         for _, person, at in pairs:
             if found[at] is None and person not in found:
                 found[at] = person
@@ -127,6 +133,27 @@ class Links:
                 raise UnclearError
             return person
         return None
+
+    def _is_where_another_was(self, entry: Entry, at: int, found: Sequence[int | None]) -> bool:
+        """Whether a place is known by its name, and nearer to where somebody else was: a list that was renumbered."""
+        place, mine = entry.places[at], found[at]
+        if mine is None or place.at is None or place.at[0] != "earth":
+            return False
+        if any(self._is_stated("same", person, place) for person in range(len(self.people))):
+            return False
+        own = self._away(mine, place)
+        for person in range(len(self.people)):
+            gap = self._away(person, place)
+            if person == mine or not gap < own < math.inf or self._nearness(entry, person, place) is None:
+                continue
+            held = [self._away(person, row) for row, each in zip(entry.places, found, strict=True) if each == person]
+            if own >= 50 or not any(other <= gap for other in held):
+                return True
+        return False
+
+    def _away(self, person: int, place: Place) -> float:
+        rows = [row.place for row in self.people[person] if are_of_one_kind(place, row.place)]
+        return min((gap(place, row) for row in rows), default=math.inf)
 
     def _nearness(self, entry: Entry, person: int, place: Place) -> float | None:
         """How far a place is from somebody who is gone, if that is so close that it is taken for the same."""

@@ -40,6 +40,9 @@ _SPOT_SIZES = {"cell": 4, "earth": 2, "plane": 2}  # how many numbers say where 
 
 Spot = tuple[str | float, ...]
 
+Gap = tuple[int, int, int, float]
+"""A place by its number, an earlier entry and a place of it by theirs, and how far apart the two are on the map."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -108,6 +111,9 @@ class Entry:
     since: str | None = None  #: the day before which nothing can be linked, as was assumed for it
     occasion: str | None = None  #: draws of one playbook on one occasion are the same draw; ``None`` for a fresh one
     kind: str = "playbook"  #: or ``"replan"`` or ``"day"``
+    #: Places that are new and closer than ell to one of an earlier entry, because later there is no map; ``None`` where
+    #: that was not measured, as in files of earlier versions.
+    close: tuple[Gap, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for the ledger."""
@@ -135,6 +141,7 @@ class Entry:
             "shares": [list(shares) for shares in self.shares] or None,
             "since": self.since,
             "occasion": self.occasion,
+            "close": None if self.close is None else [list(each) for each in self.close],
         }
         return data | {name: value for name, value in optional.items() if value is not None}
 
@@ -195,6 +202,13 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
         raise InvalidInputError("prior", "a weight for each place, and shares for each member")
     if not all(is_number(share, 1e-300, 1) for each in shares for share in each):
         raise InvalidInputError("shares", "probabilities above 0")
+    gaps: list[Gap] = []
+    for each in check_list("close", data["close"]) if "close" in data else ():
+        if len(check_list("close", each)) != 4:
+            raise InvalidInputError("close", "a place, an earlier entry, a place of it and a distance", each)
+        at, entry, other, distance = each
+        which = (check_whole("close", number, "whole numbers", least=0) for number in (entry, other))
+        gaps.append((*numbers("close", [at]), *which, check_finite("close", distance, least=0)))  # type: ignore[arg-type]
     privacy = Privacy(**data["privacy"])
     if shares and privacy.mechanism != "randomised":
         raise InvalidInputError("shares", "those of a randomised playbook")
@@ -225,6 +239,7 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
         since=None if data.get("since") is None else check_date(data["since"], "since"),
         occasion=data.get("occasion"),
         kind=data["kind"],
+        close=tuple(gaps) if "close" in data else None,
     )
 
 
@@ -242,6 +257,7 @@ def read_trips(journal: Journal) -> str:
 def read_lines(journal: Journal) -> tuple[Entry | Identity, ...]:
     """What each line of a ledger after the first says, or raise naming the line that does not belong there."""
     lines: list[Entry | Identity] = []
+    sizes: list[int] = []  # how many places each entry has
     last = ""
     for number, data in enumerate(journal.entries):
         try:
@@ -251,7 +267,10 @@ def read_lines(journal: Journal) -> tuple[Entry | Identity, ...]:
             entry = entry_from_dict(data)
             if entry.date < last:
                 raise InvalidInputError("date", f"a day from {last} on", entry.date)
+            if any(earlier >= len(sizes) or place >= sizes[earlier] for _, earlier, place, _ in entry.close or ()):
+                raise InvalidInputError("close", "places of earlier entries", list(entry.close or ()))
             last = entry.date
+            sizes.append(len(entry.places))
             lines.append(entry)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"field {error}" if isinstance(error, KeyError) else str(error)

@@ -6,23 +6,28 @@ for the next trip has to know the earlier ones. The ledger is a file that only g
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from veilroute.accounting import Account, account_draws
 from veilroute.checks import check_name
 from veilroute.closures import Replan
 from veilroute.days import Day
-from veilroute.domain.graph import Label
+from veilroute.domain.graph import Domain, Label
 from veilroute.entries import (
     LEDGER_FORMAT,
     LEDGER_FORMATS,
     TRIPS,
     Entry,
+    Gap,
     Identity,
     Place,
     check_date,
@@ -34,11 +39,12 @@ from veilroute.entries import (
     read_entries,
     read_identities,
     read_trips,
+    spots_of,
 )
 from veilroute.errors import InvalidInputError, UnsafeLedgerError, listing
 from veilroute.journal import Journal, append, new_journal, read_journal
 from veilroute.jsontext import dump_canonical, parse_json
-from veilroute.linking import Linking, Renamed, Turnover
+from veilroute.linking import Linking, Moved, Renamed, Turnover
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Past, Privacy, Problem
 from veilroute.shortfalls import Shortfall, explain_shortfalls
@@ -78,6 +84,9 @@ class LedgerReport:
     days: int  #: of fleets
     trips: str  #: what is assumed of a day without a trip (:attr:`Ledger.trips`)
     renamed: tuple[Renamed, ...]  #: places that are taken for the same under another name
+    moved: tuple[Moved, ...]  #: places that moved by at least 50 m under the same name
+    #: Of which pairs it is not known whether they are the same: ``"names"``, ``"cost"`` (:attr:`Turnover.not_judged`).
+    not_judged: tuple[str, ...]
     identities: tuple[Identity, ...]  #: what the user said of who is who
     candidates: tuple[Standing, ...]
     head: str  #: the hash of the ledger's last line; write it down elsewhere, and nobody can cut lines off unnoticed
@@ -98,6 +107,8 @@ class LedgerReport:
         counts = {"playbooks": self.playbooks, "days": self.days, "trips": self.trips}
         who = {
             "taken_for_the_same": [each.to_dict() for each in self.renamed],
+            "moved": [each.to_dict() for each in self.moved],
+            "not_judged": list(self.not_judged),
             "identities": [each.to_dict() for each in self.identities],
         }
         return {"safe": self.safe, **counts, "head": self.head, **who, "candidates": candidates}
@@ -163,6 +174,8 @@ class Ledger:
             sum(self.entries[at].kind == "day" for at in kept),
             self.trips,
             tuple(each for turnover in linking.roster.turnovers for each in turnover.renamed),
+            tuple(each for turnover in linking.roster.turnovers for each in turnover.moved),
+            tuple(sorted({each for turnover in linking.roster.turnovers for each in turnover.not_judged})),
             self.identities,
             tuple(_standing(linking, number, since) for number in people),
             self.head,
@@ -173,7 +186,8 @@ class Ledger:
         if playbook is None:
             return self._link().roster.turnovers[-1]
         linking = self._link()
-        linking.join(*_listed(playbook.problem), playbook.privacy)
+        problem, privacy = playbook.problem, playbook.privacy
+        linking.join(*_listed(problem), privacy, close_to_earlier(problem, privacy, self.entries))
         return linking.roster.turnovers[-1]
 
     def account(self, prior: Mapping[Label, float] | None = None, *, since: str | None = None) -> tuple[Account, ...]:
@@ -192,7 +206,7 @@ class Ledger:
         since = None if since is None else check_date(since, "since")
         counted = [problem.candidates[i] for i in problem.counted]
         linking = self._link()
-        numbers = linking.join(*_listed(problem), privacy)
+        numbers = linking.join(*_listed(problem), privacy, close_to_earlier(problem, privacy, self.entries))
         label = dict(zip(numbers, counted, strict=True))
         kept = [at for at, entry in enumerate(self.entries) if since is None or entry.date >= since]
         left: dict[tuple[Label, tuple[Label, ...]], None] = {}
@@ -231,7 +245,7 @@ class Ledger:
         """
         near = near_pairs(playbook)
         entry = entry_of(playbook, near, date.today().isoformat() if day is None else day, occasion)
-        return self.enter(entry, anyway=anyway)
+        return self.enter(entry, anyway=anyway, playbook=playbook)
 
     def add_replan(self, playbook: Playbook, found: Replan, *, day: str | None = None, anyway: bool = False) -> Ledger:
         """Enter a trip that was planned again on the way, of a playbook that is in the ledger.
@@ -276,16 +290,23 @@ class Ledger:
         whole = entry_of(playbook, near, date.today().isoformat() if day is None else day)
         return self.enter(_part_of(whole, groups, "day"), anyway=anyway)
 
-    def enter(self, entry: Entry, *, anyway: bool = False) -> Ledger:
-        """Enter what :meth:`add` makes of a playbook, or the record of a trip planned again or of a fleet's day."""
+    def enter(self, entry: Entry, *, anyway: bool = False, playbook: Playbook | None = None) -> Ledger:
+        """Enter what :meth:`add` makes of a playbook, or the record of a trip planned again or of a fleet's day.
+
+        With the playbook, how near its places are to earlier ones is measured on its map, and recorded.
+        """
 
         def decide(journal: Journal) -> dict[str, Any]:
-            plain: dict[str, Any] = parse_json(dump_canonical(entry.to_dict()), "entry")  # labels may be tuples
-            entry_from_dict(plain)  # what could not be read again would spoil the ledger
             now = Ledger(journal)
-            _check_place(now, entry)
+            made = entry
+            if playbook is not None:
+                gaps = close_to_earlier(playbook.problem, playbook.privacy, now.entries)
+                made = replace(entry, close=tuple(gaps))
+            plain: dict[str, Any] = parse_json(dump_canonical(made.to_dict()), "entry")  # labels may be tuples
+            entry_from_dict(plain)  # what could not be read again would spoil the ledger
+            _check_place(now, made)
             # Built also where nothing is refused by it: places that cannot be told would spoil the ledger.
-            linking = now._link([*now.entries, entry])
+            linking = now._link([*now.entries, made])
             short = _broken_by(linking)
             if short and not anyway:
                 names = {number: linking.roster.places[number].text for number in short}
@@ -314,8 +335,13 @@ class Ledger:
         def decide(journal: Journal) -> dict[str, Any]:
             identity = identity_from_dict({"kind": kind, "places": [one, other], "date": day})
             now = Ledger(journal)
-            # Built although nothing more is asked of it: places that cannot be told would spoil the ledger.
-            roster = now._link(more=[identity]).roster
+            try:
+                # Built although nothing more is asked of it: places that cannot be told would spoil the ledger.
+                roster = now._link(more=[identity]).roster
+            except InvalidInputError:
+                if now.is_clear() or not (now.knows(one) or now.knows(other)):
+                    raise
+                return identity.to_dict()  # one of several things that are to be said of such places
             first, second = roster.called(one), roster.called(other)
             if not first and not second:
                 raise InvalidInputError("ledger", "the name of a place that was listed in it", one)
@@ -332,6 +358,14 @@ class Ledger:
 
         return Ledger(append(self.journal.path, LEDGER_FORMATS, decide))
 
+    def is_clear(self) -> bool:
+        """Whether all its places can be told from each other: those of older files perhaps cannot."""
+        try:
+            self._link()
+        except InvalidInputError:
+            return False
+        return True
+
     def knows(self, text: str) -> bool:
         """Whether somebody was ever listed under a name, or a label without one."""
         return any(place.text == text for entry in self.entries for place in entry.places)
@@ -341,6 +375,7 @@ class Ledger:
         days = [date.min.isoformat(), *(entry.date for entry in self.entries[-1:])]
         since = None if playbook.past is None else playbook.past.since
         entry = entry_of(playbook, near_pairs(playbook), max(*days, since or ""))
+        entry = replace(entry, close=tuple(close_to_earlier(playbook.problem, playbook.privacy, self.entries)))
         linking = self._link([*self.entries, entry])
         return tuple(_standing(linking, number, since) for number in _broken_by(linking))
 
@@ -389,6 +424,57 @@ def near_pairs(playbook: Playbook) -> list[tuple[Label, Label]]:
     return [(hidden[one], hidden[other]) for one, other in pairs if not far[one, other]]
 
 
+def close_to_earlier(problem: Problem, privacy: Privacy, entries: Sequence[Entry]) -> list[Gap]:
+    """Which places are closer than ell on this map to one that is listed no more, but was in an earlier entry.
+
+    The ell is that of the privacy, or of the last entry that listed it. Earlier places are found on this map by their
+    labels, and on another map of the same kind by their coordinates; at one node they are close at every ell.
+    """
+    # Here and not at the top, because compiling kernels would make `import veilroute` slow.
+    from veilroute.covering.task import gaps_below_ell
+
+    domain = problem.domain
+    sha256, places = _listed(problem)
+    earlier: dict[object, tuple[int, int, Privacy]] = {}  # the first entry and place of each, and its last privacy
+    for number, entry in enumerate(entries):
+        for i, place in enumerate(entry.places):
+            key = place.label if entry.domain == sha256 else place
+            earlier[key] = (*earlier.get(key, (number, i))[:2], entry.privacy)
+    listed = {*places, *(place.label for place in places)}
+    new = [at for at, place in enumerate(places) if place not in earlier and place.label not in earlier]
+    gone = [each for key, each in earlier.items() if key not in listed]
+    if not new or not gone:
+        return []
+    nodes = [domain.node(places[at].label) for at in new]
+    there = _nodes_of(domain, [(entries[number].domain == sha256, entries[number].places[i]) for number, i, _ in gone])
+    found: dict[tuple[int, int, int], float] = {}
+    for one in dict.fromkeys([privacy, *(last for _, _, last in gone)]):
+        some = [at for at, (_, _, last) in enumerate(gone) if there[at] >= 0 and one in (privacy, last)]
+        if some and (one.measure == "cost" or domain.streets is not None):
+            gaps = gaps_below_ell(domain, [*nodes, *(there[at] for at in some)], one)[: len(new), len(new) :]
+            for row, column in np.argwhere(np.isfinite(gaps)).tolist():
+                which = (new[row], *gone[some[column]][:2])
+                found[which] = min(float(f"{gaps[row, column]:.9g}"), found.get(which, math.inf))
+    return [(*which, gap) for which, gap in sorted(found.items())]
+
+
+def _nodes_of(domain: Domain, places: Sequence[tuple[bool, Place]]) -> list[int]:
+    """The nodes of places of this map, and of others at the same coordinates; -1 where there is none."""
+    spots = spots_of(domain, [0])[0]
+    streets = domain.streets
+    at = domain.coordinates if streets is None else np.round(streets.lonlat, 6)
+    found = []
+    for is_here, place in places:
+        nodes = []
+        if is_here:
+            with suppress(InvalidInputError):  # a line may name a label that its map does not have
+                nodes = [domain.node(place.label)]
+        if not is_here and spots is not None and place.at is not None and place.at[0] == spots[0] and at is not None:
+            nodes = np.flatnonzero((at == np.array(place.at[1:], dtype=np.float64)).all(axis=1)).tolist()
+        found.append(nodes[0] if nodes else -1)
+    return found
+
+
 def _part_of(whole: Entry, groups: Sequence[Sequence[Label]], kind: str) -> Entry:
     """What is shown of a playbook by trips of some of its classes, or of parts of them."""
     seen = {label for members in groups for label in members}
@@ -404,6 +490,7 @@ def _part_of(whole: Entry, groups: Sequence[Sequence[Label]], kind: str) -> Entr
         prior=None if whole.prior is None else tuple(whole.prior[i] for i in at),
         parent=None,
         kind=kind,
+        close=None,
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from veilroute.areas import close_masks, has_apart, heaviest_area
 from veilroute.domain.geography import great_circle_m
 from veilroute.domain.graph import Label
-from veilroute.entries import FURTHEST_M, SAME_M, Entry, Identity, Place, Spot
+from veilroute.entries import FURTHEST_M, SAME_M, Entry, Gap, Identity, Place, Spot
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.problem import ROUNDING, Privacy
 
@@ -45,6 +45,23 @@ class Renamed:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """A place that only its name identifies: it is on another map, and not where it was."""
+
+    name: str
+    distance_m: float  #: from the nearest spot where it was
+
+    @property
+    def text(self) -> str:
+        """Its name, and how far it has moved."""
+        return f"{self.name} ({self.distance_m:.0f} m)"
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data for JSON."""
+        return {"name": self.name, "distance_m": self.distance_m}
+
+
+@dataclass(frozen=True)
 class Turnover:
     """How the places of one entry differ from those known before it."""
 
@@ -52,13 +69,18 @@ class Turnover:
     new: int  #: how many of its places were not known under theirs
     nearest: str  #: how far the nearest two of both stand apart, in words; empty where that is not known
     renamed: tuple[Renamed, ...]  #: those that are taken for the same
+    moved: tuple[Moved, ...] = ()  #: those that moved by at least 50 m under the same name
+    #: Whether it is not known of some, gone and new, that they are the same: ``"names"``, there are no coordinates to
+    #: compare; ``"cost"``, they are on different street maps, and ell is no distance in metres.
+    not_judged: tuple[str, ...] = ()
 
 
 class Roster:
     """Everybody who was ever listed, told by labels on one map, and by names and places on others.
 
     A place that is new under its name, and less than ell (on the earth at least 50 m) from one that has disappeared, is
-    taken for that one. What the user said of identities comes first.
+    taken for that one. Where its name is that of one place, and it is where another one was, it is refused: a list that
+    was numbered again would give every place the history of its neighbour. What the user said comes first.
     """
 
     def __init__(self, identities: Iterable[Identity] = ()) -> None:
@@ -72,21 +94,28 @@ class Roster:
         self._all_spots: list[set[Spot]] = []
         self._all_texts: list[set[str]] = []
         self._last: list[Privacy] = []  # what the entry promised that listed each last
+        self._lists: list[tuple[int, ...]] = []  # per entry
         self._on_map: set[tuple[str, int]] = set()
         self._said: dict[str, dict[str, str]] = {}
         for identity in identities:
             for one, other in (identity.places, identity.places[::-1]):
                 self._said.setdefault(one, {})[other] = identity.kind
 
-    def enter(self, domain: str, places: Sequence[Place], privacy: Privacy) -> tuple[int, ...]:
-        """The numbers of some places, new ones for those never listed; an ambiguous match is an error."""
+    def enter(
+        self, domain: str, places: Sequence[Place], privacy: Privacy, close: Iterable[Gap] | None = None
+    ) -> tuple[int, ...]:
+        """The numbers of some places, new ones for those never listed; an ambiguous match is an error.
+
+        ``close`` are distances on the map, as :attr:`Entry.close` has them.
+        """
         # Who is found by name and place is nobody else who is listed beside it: several may be at one spot.
         sure = {n for named, there in (self._fitting(domain, place) for place in places) for n in named & there}
         found = [self._find(domain, place, sure) for place in places]
+        moved = self._check_moved(places, found, privacy)
         known = {number for number in found if number is not None}
         new = [at for at, number in enumerate(found) if number is None]
         gone = [number for number in range(len(self.places)) if number not in known]
-        turnover, again = self._find_near(places, new, gone, privacy) if new and gone else (None, {})
+        turnover, again = self._find_near(places, new, gone, privacy, close or ()) if new and gone else (None, {})
         found = [again.get(at, number) for at, number in enumerate(found)]
         taken: dict[int, Place] = {}
         for place, number in zip(places, found, strict=True):
@@ -96,6 +125,15 @@ class Roster:
                 raise _one_place(taken[number], place)
             else:
                 taken[number] = place
+        alone = [number for number in gone if number not in again.values()]
+        is_measured = close is not None
+        not_judged = {
+            what
+            for at in new
+            if at not in again
+            for number in alone
+            if (what := self._not_judged(domain, places[at], number, privacy, is_measured=is_measured))
+        }
         numbers = []
         for place, known_as in zip(places, found, strict=True):
             number = len(self.places) if known_as is None else known_as
@@ -117,7 +155,9 @@ class Roster:
                 self._spots.setdefault(place.at, set()).add(number)
                 self._all_spots[number].add(place.at)
             numbers.append(number)
-        self.turnovers.append(turnover or Turnover(len(gone), len(new), "", ()))
+        turnover = turnover or Turnover(len(gone), len(new), "", ())
+        self.turnovers.append(replace(turnover, moved=moved, not_judged=tuple(sorted(not_judged))))
+        self._lists.append(tuple(numbers))
         return tuple(numbers)
 
     def called(self, text: str) -> set[int]:
@@ -130,35 +170,112 @@ class Roster:
         return any(said.get(text) == kind for text in self._all_texts[number]) if said else False
 
     def _find_near(
-        self, places: Sequence[Place], new: Sequence[int], gone: Sequence[int], privacy: Privacy
+        self,
+        places: Sequence[Place],
+        new: Sequence[int],
+        gone: Sequence[int],
+        privacy: Privacy,
+        close: Iterable[Gap],
     ) -> tuple[Turnover, dict[int, int]]:
-        """Which new places are taken for one that has disappeared: the nearest pairs first, one to one."""
+        """Which new places are taken for one that has disappeared: the nearest pairs first, one to one.
+
+        Where some are by their coordinates comes before how far they are from each other on the map.
+        """
         spots = [(number, spot) for number in gone for spot in self._all_spots[number]]
         nearest, is_metres = math.inf, False
-        pairs: list[tuple[float, int, int]] = []
+        pairs: list[tuple[bool, float, int, int]] = []  # whether by the map, how far, who is gone, and who is new
         for at in new:
             spot = places[at].at
             if spot is None:
                 continue
-            least: dict[int, float] = {}
-            alike = [(number, other) for number, other in spots if other[: _kind(spot)] == spot[: _kind(spot)]]
-            for (number, _), distance in zip(alike, _distances(spot, [other for _, other in alike]), strict=True):
-                least[number] = min(distance, least.get(number, math.inf))
-            for number, distance in least.items():
+            for number, distance in _nearest(spot, spots).items():
                 if distance < nearest:
                     nearest, is_metres = distance, spot[0] == "earth"
                 limit = max(_reach(spot, privacy), _reach(spot, self._last[number]))
                 if distance < limit and not self._is_said("different", number, places[at]):
-                    pairs.append((distance, number, at))
+                    pairs.append((False, distance, number, at))
+        on_map = [(distance, self._lists[entry][i], at) for at, entry, i, distance in close]
+        on_map = [each for each in on_map if each[1] in gone and each[2] in new]
+        if math.isinf(nearest) and on_map:
+            nearest = min(on_map)[0]
+        pairs += [(True, *each) for each in on_map if not self._is_said("different", each[1], places[each[2]])]
         again: dict[int, int] = {}
         renamed = []
-        for distance, number, at in sorted(pairs):
+        for by_map, distance, number, at in sorted(pairs):
             if at not in again and number not in again.values():
                 again[at] = number
-                in_metres = (places[at].at or ("",))[0] == "earth"
+                in_metres = not by_map and (places[at].at or ("",))[0] == "earth"
                 renamed.append(Renamed(self.places[number].text, places[at].text, distance, in_metres))
         text = "" if math.isinf(nearest) else _distance_text(nearest, is_metres=is_metres)
         return Turnover(len(gone), len(new), text, tuple(renamed)), again
+
+    def _not_judged(self, domain: str, place: Place, number: int, privacy: Privacy, *, is_measured: bool) -> str | None:
+        """Why it is not known whether a new place is somebody who is gone; ``None`` where it is."""
+        privacies = (privacy, self._last[number])
+        is_here = (domain, number) in self._on_map  # then its label is another one
+        if is_here and (is_measured or not any(each.ell for each in privacies)):
+            return None
+        if self._is_said("different", number, place):
+            return None
+        at = place.at
+        if at is None or not any(spot[: _kind(at)] == at[: _kind(at)] for spot in self._all_spots[number]):
+            return "names"
+        is_cost = any(each.measure == "cost" and each.ell > 0 for each in privacies)
+        return "cost" if is_cost and at[0] == "earth" else None
+
+    def _check_moved(self, places: Sequence[Place], found: Sequence[int | None], privacy: Privacy) -> tuple[Moved, ...]:
+        """Those who moved under their names, or raise: somebody is known by its name, and is where another one was.
+
+        That is so if somebody else was nearer, and no further than a new place may be that is taken for one that is
+        gone. Where it moved by less than 50 m, it is enough that this other one is listed now no further away.
+        """
+        spots = [(number, spot) for number, each in enumerate(self._all_spots) for spot in each]
+        moved, unclear = [], []
+        for at, (place, number) in enumerate(zip(places, found, strict=True)):
+            spot = place.at
+            if number is None or spot is None or spot[0] != "earth" or spot in self._all_spots[number]:
+                continue
+            gaps = _nearest(spot, spots)
+            if number not in gaps or self._stated(place):
+                continue
+            own = gaps[number]
+            if own >= SAME_M:
+                moved.append(Moved(place.text, own))
+            for other, gap in gaps.items():
+                limit = max(_reach(spot, each) for each in (privacy, self._last[other]))
+                if gap >= min(own, limit) or self._is_said("different", other, place):
+                    continue
+                if own >= SAME_M or not self._is_held(other, gap, places, found):
+                    unclear.append((gap, other, at, own))
+        if unclear:
+            raise self._elsewhere(sorted(unclear), places, found)
+        return tuple(moved)
+
+    def _is_held(self, number: int, gap: float, places: Sequence[Place], found: Sequence[int | None]) -> bool:
+        """Whether somebody is listed now, and no further away from where it was than that."""
+        spots = [(number, spot) for spot in self._all_spots[number]]
+        here = (place.at for place, each in zip(places, found, strict=True) if each == number and place.at is not None)
+        return any(_nearest(at, spots).get(number, math.inf) <= gap for at in here)
+
+    def _elsewhere(
+        self, unclear: Sequence[tuple[float, int, int, float]], places: Sequence[Place], found: Sequence[int | None]
+    ) -> InvalidInputError:
+        """Somebody is called like one known place, and is where another one was: what to do about it."""
+        gap, other, at, own = unclear[0]
+        one, text = self.places[other].text, places[at].text
+        num = len({each[2] for each in unclear}) - 1
+        why = f"{text} moved by {own:.0f} m, to {gap:.0f} m from where {one} was"
+        why += f", and {num} more moved like this" if num else ""
+        # Who was listed with another one is not the same.
+        is_one = not any({other, found[at]} <= set(numbers) for numbers in self._lists)
+        why += "; if they are one place: ledger same" if is_one else "; if the list was numbered again: use new names"
+        why += f'; if it really moved: veilroute ledger different FILE "{one}" "{text}"'
+        return InvalidInputError("ledger", f"places that can be told from each other ({why})")
+
+    def _stated(self, place: Place) -> set[int]:
+        """Of whom the user said that they are the same as a place."""
+        same = [text for text, kind in self._said.get(place.text, {}).items() if kind == "same"]
+        return {number for text in same for number in self._texts.get(text, ())}
 
     def _check_new(self, domain: str, place: Place, taken: set[int]) -> None:
         """Raise when nothing tells whether somebody who seems to be new is somebody of another map."""
@@ -188,8 +305,7 @@ class Roster:
     def _find(self, domain: str, place: Place, sure: set[int]) -> int | None:
         if (domain, place.label) in self._labels:
             return self._labels[domain, place.label]
-        same = [text for text, kind in self._said.get(place.text, {}).items() if kind == "same"]
-        stated = {number for text in same for number in self._texts.get(text, ())}
+        stated = self._stated(place)
         named, there = self._fitting(domain, place)
         found = stated | named if stated else named & there or named | there - sure
         if not found:
@@ -227,6 +343,15 @@ def _reach(at: Spot, privacy: Privacy) -> float:
     if at[0] == "earth":
         return max(SAME_M, 0.0 if privacy.measure == "cost" else privacy.ell)
     return privacy.ell if privacy.measure in ("cost", "straight") else 0.0
+
+
+def _nearest(at: Spot, spots: Iterable[tuple[int, Spot]]) -> dict[int, float]:
+    """How far away everybody was at the nearest, of those of whom some spots of the same kind are given."""
+    alike = [(number, other) for number, other in spots if other[: _kind(at)] == at[: _kind(at)]]
+    least: dict[int, float] = {}
+    for (number, _), distance in zip(alike, _distances(at, [other for _, other in alike]), strict=True):
+        least[number] = min(distance, least.get(number, math.inf))
+    return least
 
 
 def _distances(at: Spot, others: Sequence[Spot]) -> list[float]:
@@ -280,7 +405,7 @@ class Linking:
     def __post_init__(self) -> None:
         self.roster = Roster(self.identities)
         for entry in self.entries:
-            self.ids.append(self.roster.enter(entry.domain, entry.places, entry.privacy))
+            self.ids.append(self.roster.enter(entry.domain, entry.places, entry.privacy, entry.close))
         self._chances: dict[int, dict[int, dict[int, float]]] = {}
         self._seen: dict[int, list[tuple[Sighting, ...]]] = {}
         self._days_of: dict[tuple[int, str | None, int | None], frozenset[int]] = {}
@@ -301,9 +426,11 @@ class Linking:
                     options.setdefault(person, []).append(sighting)
             self._groups.append(options)
 
-    def join(self, domain: str, places: Sequence[Place], privacy: Privacy) -> tuple[int, ...]:
+    def join(
+        self, domain: str, places: Sequence[Place], privacy: Privacy, close: Iterable[Gap] | None = None
+    ) -> tuple[int, ...]:
         """The numbers of places of a map that are going to be planned for: newcomers are people from now on."""
-        numbers = self.roster.enter(domain, places, privacy)
+        numbers = self.roster.enter(domain, places, privacy, close)
         self._seen.clear()
         self._days_of.clear()
         self.__dict__.pop("_without", None)

@@ -123,6 +123,12 @@ def random_entries(rng: Random) -> tuple[list[Entry], list[Identity]]:
             hidden = at[: cuts[1]]
             classes += [sorted(rng.sample(hidden, rng.randint(1, len(hidden))))] if hidden else []
             shares = [tuple(rng.choice([0.1, 0.2, 0.3]) for _ in members) for members in classes]
+        close = [
+            (at, earlier, rng.randrange(len(entries[earlier].places)), float(rng.randint(0, 3)))
+            for at in range(len(places))
+            for earlier in range(len(entries))
+            if rng.random() < 0.1
+        ]
         near = [] if kind == "drawn" else [pair for pair in pairs_within(classes) if rng.random() < 0.2]
         if privacy.spread == "all-pairs":
             near = []  # there are none in a class
@@ -142,6 +148,7 @@ def random_entries(rng: Random) -> tuple[list[Entry], list[Identity]]:
                 since=rng.choice([None, None, None, f"2026-11-{rng.randint(1, day):02}"]),
                 occasion=rng.choice([None, "Monday"]) if kind == "drawn" else None,
                 kind=rng.choice(["playbook"] * 5 + ["day"]) if kind != "drawn" else "playbook",
+                close=tuple(close),
             )
         )
     texts = sorted({place.text for each in entries for place in each.places})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -13,12 +15,22 @@ import veilroute as vr
 from commands import Command, Outcome
 from drawn_books import triangle_book
 from linked_entries import entry
-from veilroute.auditing.sightings import Observer, see_entry
+from plain_links import Links, UnclearError
+from street_samples import little_town
+from veilroute.auditing.neighbours import measure_gaps
+from veilroute.auditing.sightings import Observer, see_entry, see_playbook
 from veilroute.cli.main import run
+from veilroute.closures import Closure
+from veilroute.entries import Entry, Place, entry_of
+from veilroute.journal import append
+from veilroute.ledger import close_to_earlier
+from veilroute.linking import Linking
+from veilroute.replanning import change_domain
 
 TOWN = vr.generate_streets(6, 8, seed=4)
 PEOPLE = ["Adams", "Baker", "Clark", "Davis", "Evans", "Frank", "Green", "Hayes", "Irwin"]
 HOME = dict(zip(PEOPLE, vr.draw_candidates(TOWN, 0, 20, 9, seed=5), strict=True))
+SIXTY = vr.Privacy(k=2, ell=60)
 MONDAY = ["Adams Evans Hayes", "Baker Clark Davis Frank Green"]
 
 
@@ -196,6 +208,196 @@ def test_f14_what_the_user_says_of_two_places_comes_first(tmp_path: Path) -> Non
     assert vr.audit_linked([monday, tuesday], ledger=path).verdict == "holds"
 
 
+def numbered(spots_m: Sequence[float], classes: str, day: int, *, ell: float = 0.0, names: str = "Customer") -> Entry:
+    """A list of doors along a street, numbered in its order; each day is another map."""
+    measure = "straight" if ell else "cost"
+    places = tuple(
+        Place(f"{names} {at + 1}", None, ("earth", 24.94, round(60.17 + metres / 111_194.9, 6)))
+        for at, metres in enumerate(spots_m)
+    )
+    privacy = vr.Privacy(k=2, ell=ell, measure=measure)
+    return entry(classes, places=places, privacy=privacy, domain=f"map {day}", day=day)
+
+
+def refusals(days: Sequence[Entry]) -> list[str]:
+    """What the ledger and the auditor say of the last day, each with code of its own; the plain reference agrees."""
+    observer = Observer()
+    for each in days[:-1]:
+        observer.link(see_entry(each))
+    said = []
+    for look in (lambda: Linking(days), lambda: observer.link(see_entry(days[-1]))):
+        try:
+            look()
+        except vr.InvalidInputError as error:
+            said.append(str(error))
+    try:
+        Links(days, "occasional")
+        assert not said
+    except UnclearError:
+        assert len(said) == 2
+    return said
+
+
+@pytest.mark.parametrize("ell", [0, 60, 300])
+@pytest.mark.parametrize("apart", [30, 90, 200, 240])
+def test_f14_a_list_that_was_numbered_again_is_refused(apart: int, ell: float) -> None:
+    """A new customer at the front: each other door has the name that its neighbour had, and is geocoded 9 m off."""
+    doors = [apart * at for at in range(5)]
+    monday = numbered(doors[1:], "ab cd", 1, ell=ell)
+    tuesday = numbered([door + 9 for door in doors], "ab cde", 2, ell=ell)
+    by_ledger, by_auditor = refusals([monday, tuesday])
+    assert 'veilroute ledger different FILE "Customer' in by_ledger and "use new names" in by_ledger
+    assert 'veilroute ledger different FILE "Customer' in by_auditor
+    # With new names it is plain who is who: by doors two are left alone.
+    renamed = numbered([door + 9 for door in doors], "ab cde", 2, ell=ell, names="Client")
+    assert refusals([monday, renamed]) == []
+    linking = Linking([monday, renamed])
+    assert [len(linking.left(person)) for person in range(4)] == [1, 1, 2, 2]
+
+
+def test_f14_a_place_that_moved_to_where_nobody_was_is_known_by_its_name() -> None:
+    monday = numbered([0, 1000, 2000, 3000], "ab cd", 1)
+    assert refusals([monday, numbered([0, 1100, 2000, 3040], "ab cd", 2)]) == []
+    linking = Linking([monday, numbered([0, 1100, 2000, 3040], "ab cd", 2)])
+    assert [each.text for each in linking.roster.turnovers[-1].moved] == ["Customer 2 (100 m)"]
+    # The neighbour is still there, and nearer to its own spot: no list that was numbered again.
+    assert refusals([monday, numbered([0, 1000, 2000, 2990], "ab cd", 3)]) == []
+    close = numbered([0, 30, 2000, 3000], "ab cd", 1)
+    assert refusals([close, numbered([2, 12, 2000, 3000], "ab cd", 2)]) == []
+    assert refusals([close, numbered([40, 12, 2000, 3000], "ab cd", 2)])
+
+
+def test_f14_what_the_user_says_of_a_place_that_moved_resolves_it(tmp_path: Path, command: Command) -> None:
+    monday = numbered([0, 100, 200, 300], "ab cd", 1)
+    tuesday = numbered([109, 209, 9, 309], "ab cd", 2)
+    path = tmp_path / "ledger.jsonl"
+    ledger = vr.new_ledger(path).enter(monday)
+    for _ in range(3):
+        with pytest.raises(vr.InvalidInputError, match="ledger different FILE") as caught:
+            ledger.enter(tuesday)
+        one, other = str(caught.value).split('"')[1::2]
+        assert command("ledger", "different", path, one, other).code == 0
+        ledger = vr.read_ledger(path)
+    report = ledger.enter(tuesday).check()
+    assert report.safe and [each.name for each in report.moved] == ["Customer 1", "Customer 2", "Customer 3"]
+    out = command("ledger", "check", path).out
+    assert "3 places moved by 50 m or more under the same name: Customer 1 (109 m)" in out
+    audited = vr.audit_linked([], ledger=path)
+    assert [name for name, _ in audited.moved] == ["Customer 1", "Customer 2", "Customer 3"]
+    assert "3 places moved by 50 m or more under the same name: Customer 1 (109 m)" in audited.to_text()
+
+
+def test_f14_a_ledger_that_holds_such_a_list_can_be_put_right(tmp_path: Path, command: Command) -> None:
+    path = tmp_path / "ledger.jsonl"
+    ledger = vr.new_ledger(path).enter(numbered([0, 100, 200, 300], "ab cd", 1))
+    append(path, "veilroute-ledger/2", numbered([109, 209, 9, 309], "ab cd", 2).to_dict())  # by an earlier version
+    for one, other in (("Customer 2", "Customer 1"), ("Customer 3", "Customer 2")):
+        assert command("ledger", "check", path).code == 2
+        said = command("ledger", "different", path, one, other)
+        assert said.code == 0 and "cannot be told from each other yet" in said.err
+    assert command("ledger", "different", path, "Customer 1", "Customer 3").code == 0
+    assert command("ledger", "check", path).code == 0
+    ledger = vr.read_ledger(path)
+    assert ledger.is_clear()
+
+
+def test_f14_places_that_were_never_listed_together_may_be_one(tmp_path: Path) -> None:
+    ledger = vr.new_ledger(tmp_path / "ledger.jsonl").enter(numbered([900, 3000], "ab", 1))
+    ledger = ledger.enter(numbered([1000, 3300], "ab", 2, names="Client"))
+    again = numbered([1001, 3000], "ab", 3)
+    with pytest.raises(vr.InvalidInputError, match="if they are one place: ledger same"):
+        ledger.enter(again)
+    ledger = ledger.same("Client 1", "Customer 1").enter(again, anyway=True)
+    assert len(ledger.check().candidates) == 3
+
+
+def on_a_line(groups: Sequence[Sequence[int]], ell: float, coordinates: object = None) -> vr.Playbook:
+    tails = [*range(29), *range(1, 30)]
+    heads = [*range(1, 30), *range(29)]
+    domain = vr.Domain.from_edges(30, tails, heads, [1.0] * 58, coordinates=coordinates)  # type: ignore[arg-type]
+    problem = vr.Problem(domain, [vr.Trip(0, 29)], [each for group in groups for each in group])
+    ways = ([*range(30)], [*range(30), 28, 29])
+    classes = [{"members": list(group), "route": list(way)} for group, way in zip(groups, ways, strict=True)]
+    return vr.playbook_from_classes(problem, vr.Privacy(k=2, ell=ell), classes)
+
+
+@pytest.mark.parametrize("has_coordinates", [False, True])
+def test_f14_on_one_map_distances_are_measured_there(
+    tmp_path: Path, command: Command, *, has_coordinates: bool
+) -> None:
+    """Each door is one step further on Tuesday. No coordinates say so, or their unit is not that of ell."""
+    at = [(100.0 * node, 0.0) for node in range(30)] if has_coordinates else None
+    monday, tuesday = on_a_line([[4, 12], [8, 16]], 3, at), on_a_line([[5, 17], [9, 13]], 3, at)
+    path = tmp_path / "ledger.jsonl"
+    ledger = vr.new_ledger(path).add(monday, day="2026-11-16")
+    with pytest.raises(vr.UnsafeLedgerError):
+        ledger.add(tuesday, day="2026-11-17")
+    problem, privacy = tuesday.problem, tuesday.privacy
+    past = ledger.past(problem, privacy)
+    assert {len(left) for _, left in past.left} == {2}
+    report = vr.audit_linked([monday, tuesday])
+    assert report.verdict == "violated" and report.playbooks[-1].num_identified == 4
+    # Later the map is not there: the ledger's own line says who is who, and the auditor measures it again.
+    ledger = ledger.add(tuesday, day="2026-11-17", anyway=True)
+    assert not ledger.check().safe and len(ledger.check().candidates) == 4
+    assert ledger.entries[-1].close == ((0, 0, 0, 1.0), (1, 0, 3, 1.0), (2, 0, 2, 1.0), (3, 0, 1, 1.0))
+    found = {each.claim: each.verdict for each in vr.audit_linked([monday, tuesday], ledger=path).claims}
+    assert found["recorded"] == "holds" and found["linked"] == "violated"
+    assert vr.audit_linked([], ledger=path).verdict == "violated"
+    # What the user says still comes first.
+    for one, other in ((4, 5), (16, 17), (8, 9), (12, 13)):
+        ledger = ledger.different(str(one), str(other))
+    assert ledger.check().safe and len(ledger.check().candidates) == 8
+    assert vr.audit_linked([monday, tuesday], ledger=path).claims[0].verdict == "holds"
+
+
+def test_f14_distances_that_are_left_out_of_a_line_are_missed(tmp_path: Path) -> None:
+    monday, tuesday = on_a_line([[4, 12], [8, 16]], 3), on_a_line([[5, 17], [9, 13]], 3)
+    ledger = vr.new_ledger(tmp_path / "true.jsonl").add(monday, day="2026-11-16")
+    line = ledger.add(tuesday, day="2026-11-17", anyway=True).entries[-1]
+    for close, recorded in (((), "violated"), (line.close[:3], "violated"), (None, "holds")):  # type: ignore[index]
+        path = tmp_path / f"{recorded}{len(close or ())}.jsonl"
+        vr.new_ledger(path).add(monday, day="2026-11-16").enter(replace(line, close=close, parent=None), anyway=True)
+        found = {each.claim: each.verdict for each in vr.audit_linked([monday, tuesday], ledger=path).claims}
+        assert found["recorded"] == recorded and found["linked"] == "violated"
+    append(path, "veilroute-ledger/2", replace(line, playbook="?", close=((0, 7, 0, 1.0),)).to_dict())
+    with pytest.raises(vr.FileFormatError, match="line 4"):
+        vr.read_ledger(path).check()
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_f14_planner_and_auditor_measure_the_same_distances(part: int) -> None:
+    """On graphs and streets, by every measure, on one map and on others with nodes at the same spots."""
+    assert sum(compare_distances(seed) for seed in range(12 * part, 12 * part + 12)) > 50
+
+
+def compare_distances(seed: int) -> int:
+    rng = Random(seed)
+    days: list[Entry] = []
+    num_found = 0
+    for day in range(1, 5):
+        if is_street := seed % 2 == 1:
+            domain = little_town(evil_name=rng.choice(["", "Rantakatu"]))
+            ends, inner = (105, 108), [101, 102, 103, 104, 106, 107, 109, 110, 111]
+        else:
+            domain = vr.generate_streets(4, 5, seed=seed)
+            ends, inner = (0, domain.num_nodes - 1), [*range(1, domain.num_nodes - 1)]
+            tail, head = rng.choice(list(zip(*(array.tolist() for array in domain.edge_arrays()[:2]), strict=True)))
+            domain = change_domain(domain, Closure.of([(tail, head)])) if rng.random() < 0.3 else domain
+        measure = rng.choice(["cost", "driving", "walking", "straight"]) if is_street else "cost"
+        privacy = vr.Privacy(k=1, ell=rng.choice([0.0, 60.0, 150.0, 300.0]), measure=measure)
+        at = rng.sample(inner, 4)
+        names: dict[object, str] = {at[0]: f"place {day}"}
+        problem = vr.Problem(domain, [vr.Trip(*ends)], at, names=names)
+        book = vr.solve(problem, privacy, time_limit_s=1)
+        sight = see_playbook(book)
+        by_ledger = close_to_earlier(problem, privacy, days)
+        assert tuple(by_ledger) == measure_gaps(domain, sight, [see_entry(each) for each in days])
+        num_found += len(by_ledger)
+        days.append(entry_of(book, [], f"2026-11-{day:02}"))
+    return num_found
+
+
 @pytest.mark.parametrize(("num_clusters", "size"), [(7, 6), (8, 6), (12, 10)])
 def test_f12_clustered_places_are_decided_quickly(num_clusters: int, size: int) -> None:
     """Of each cluster one place counts; every cluster more took seven times as long, for each person."""
@@ -268,3 +470,20 @@ def test_fewer_trips_may_tell_more_under_a_risk_where_some_had_no_route() -> Non
     assert not observer.broken
     day("pqrsgh", 4)
     assert observer.broken
+
+
+def test_f14_what_cannot_be_compared_is_said(tmp_path: Path, command: Command) -> None:
+    """Names alone on other maps, and an ell in seconds on other streets: neither shows that all is well."""
+    named = [replace(numbered([0, 500], "ab", day, names=f"Door {day}"), privacy=vr.Privacy(k=2)) for day in (1, 2)]
+    named = [replace(day, places=tuple(replace(each, at=None) for each in day.places)) for day in named]
+    seconds = [
+        replace(numbered([100 * day, 900 + 300 * day], "ab", day, names=f"Door {day}"), privacy=SIXTY) for day in (1, 2)
+    ]
+    for what, days in (("names", named), ("cost", seconds)):
+        path = tmp_path / f"{what}.jsonl"
+        ledger = vr.new_ledger(path)
+        for day in days:
+            ledger = ledger.enter(day)
+        assert ledger.check().not_judged == ledger.turnover().not_judged == (what,)
+        assert json.loads(command("ledger", "check", path, "--json").out)["not_judged"] == [what]
+        assert "ot judged" in command("ledger", "check", path).out

@@ -68,7 +68,7 @@ class TestCheck:
         report = ledger.check()
         assert report.to_dict() == {
             "safe": True, "playbooks": 0, "days": 0, "trips": "occasional", "head": ledger.head,
-            "taken_for_the_same": [], "identities": [], "candidates": [],
+            "taken_for_the_same": [], "moved": [], "not_judged": [], "identities": [], "candidates": [],
         }  # fmt: skip
 
     def test_what_is_left_whether_it_is_enough_and_since_when(self, old: Ledger) -> None:

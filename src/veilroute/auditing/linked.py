@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from veilroute.auditing.neighbours import measure_gaps
 from veilroute.auditing.sightings import Observer, People, Sight, see_entry, see_playbook
 from veilroute.auditing.verdicts import ClaimVerdict, joint_verdict, judge, names, number
 from veilroute.checks import check_name
@@ -77,6 +78,7 @@ class LinkedReport:
     since: tuple[tuple[str, str], ...] = ()  #: days of playbooks, and from which day on each assumes trips are linked
     matched: tuple[tuple[str, str], ...] = ()  #: places taken for one: what it was called, and what it is called now
     identities: tuple[Identity, ...] = ()  #: what the ledger says of places that are the same, or different
+    moved: tuple[tuple[str, float], ...] = ()  #: places known by name that moved by at least 50 m, and how far
 
     @property
     def holds(self) -> bool:
@@ -122,6 +124,7 @@ class LinkedReport:
             "trips": self.trips,
             "since": [{"playbook": day, "since": since} for day, since in self.since],
             "taken_for_the_same": [{"was": was, "now": now} for was, now in self.matched],
+            "moved": [{"name": name, "distance_m": metres} for name, metres in self.moved],
             "identities": [each.to_dict() for each in self.identities],
             "claims": claims,
             "playbooks": playbooks,
@@ -152,6 +155,9 @@ class LinkedReport:
                 f"{number(len(self.matched), 'place')} taken for the same under another name: {pairs} "
                 "(say otherwise with: veilroute ledger different FILE A B)."
             )
+        if self.moved:
+            moved = names(f"{name} ({metres:.0f} m)" for name, metres in self.moved)
+            lines.append(f"{number(len(self.moved), 'place')} moved by 50 m or more under the same name: {moved}.")
         for each in self.identities:
             what = "the same place" if each.kind == "same" else "different places"
             lines.append(f"Said in the ledger: {names(each.places[:1])} and {names(each.places[1:])} are {what}.")
@@ -223,7 +229,10 @@ def audit_linked(
         if not books:
             raise InvalidInputError("playbooks", "at least one, or a ledger")
         trips = check_name("trips", "occasional" if trips is None else trips, TRIPS)
-        sights = [seen[book.sha256] for book in playbooks]
+        sights: list[Sight] = []
+        for book in playbooks:
+            sight = seen[book.sha256]
+            sights.append(replace(sight, close=measure_gaps(book.problem.domain, sight, sights)))
         return _report(sights, playbooks, _unknown_pasts(books.values()), trips)
     if trips is not None:
         raise InvalidInputError("trips", "none beside a ledger, whose first line says it", trips)
@@ -233,7 +242,10 @@ def audit_linked(
     said = [see_entry(entry) for entry in entries]
     at_hand = [books.get(entry.playbook) if entry.kind == "playbook" else None for entry in entries]
     sights = [
-        each if book is None else _dated(seen[book.sha256], each) for each, book in zip(said, at_hand, strict=True)
+        each
+        if book is None
+        else replace(_dated(seen[book.sha256], each), close=measure_gaps(book.problem.domain, each, said[:at]))
+        for at, (each, book) in enumerate(zip(said, at_hand, strict=True))
     ]
     trips = read_trips(journal)
     extra = [_check_recorded(journal, lines, books, seen), _check_past(journal, lines, books, seen, trips)]
@@ -242,7 +254,7 @@ def audit_linked(
 
 def _dated(sight: Sight, said: Sight) -> Sight:
     """What was seen, with what only the ledger says: when, and on which occasion."""
-    return replace(sight, date=said.date, occasion=said.occasion)
+    return replace(sight, date=said.date, occasion=said.occasion, close=said.close)
 
 
 def _seen_by(m: int | None, sight: Sight, book: Playbook | None) -> Sight:
@@ -311,8 +323,8 @@ def _report(
     is_checked = not num_unknown and not undecided
     claims = (judge("linked", list(problems.values()), shown, checked=is_checked), *extra)
     assumed = tuple((sight.date, sight.since) for sight in sights if sight.date is not None and sight.since is not None)
-    matched = tuple(observer.people.matched)
-    return LinkedReport(claims, tuple(playbooks), candidates, trips, assumed, matched, tuple(identities))
+    matched, moved = tuple(observer.people.matched), tuple(observer.people.moved)
+    return LinkedReport(claims, tuple(playbooks), candidates, trips, assumed, matched, tuple(identities), moved)
 
 
 def _shortfall(observer: Observer, person: int, at: int) -> str:
@@ -362,7 +374,12 @@ def _check_recorded(
         if silent := [place.text for i, place in enumerate(entry.places) if i not in listed]:
             problems.append(f"{called}: says nothing of {names(silent)}")
         if entry.playbook in books:
-            wrong = _differences(entry, books[entry.playbook], seen[entry.playbook])
+            book, sight = books[entry.playbook], seen[entry.playbook]
+            wrong = _differences(entry, book, sight)
+            if entry.close is not None and entry.close != measure_gaps(
+                book.problem.domain, sight, [see_entry(each) for each in before]
+            ):
+                wrong.append("the distances to places of earlier lines are")
             problems += [f"{called}: {what} not as in the playbook" for what in wrong]
     num_known = sum(entry.kind == "playbook" and entry.playbook in books for entry in entries)
     num_days = sum(entry.kind == "day" and entry.playbook in books for entry in entries)
@@ -470,7 +487,9 @@ def _check_past(
         for entry in entries[len(observer.sights) :]:
             observer.link(see_entry(entry))
         for book in planned[last]:
-            wrong = _wrong_past(book, seen[book.sha256], entries, observer)
+            sight = seen[book.sha256]
+            sight = replace(sight, close=measure_gaps(book.problem.domain, sight, observer.sights))
+            wrong = _wrong_past(book, sight, entries, observer)
             problems += [f"playbook {book.sha256[:12]}: {what}" for what in wrong]
     num = sum(map(len, planned.values()))
     unseen = sum(isinstance(line, Entry) and line.parent is not None and line.playbook not in books for line in lines)

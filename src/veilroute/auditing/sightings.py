@@ -19,7 +19,7 @@ from veilroute.auditing.apartness import ClassRule, Spread, mask_of, members_of
 from veilroute.auditing.replay import replay_playbook
 from veilroute.auditing.survey import metres_apart, on_sphere, survey_problem
 from veilroute.domain.graph import Domain
-from veilroute.entries import FURTHEST_M, SAME_M, Entry, Identity, Place, Spot
+from veilroute.entries import FURTHEST_M, SAME_M, Entry, Gap, Identity, Place, Spot
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Privacy
@@ -51,6 +51,8 @@ class Sight:
     since: str | None = None  #: the day before which, as it assumes, nothing can be linked
     occasion: str | None = None
     is_promised: bool = True  #: whether its promise is about what is seen here
+    #: Places that are less than ell, on its map, from one of an earlier playbook, as :attr:`Entry.close` has them.
+    close: tuple[Gap, ...] = ()
     is_partial: bool = False  #: whether it shows some vehicles of a day only, so that others may have had a trip
 
     @property
@@ -150,6 +152,7 @@ def see_entry(entry: Entry) -> Sight:
         date=entry.date,
         since=entry.since,
         occasion=entry.occasion,
+        close=entry.close or (),
         is_partial=entry.kind != "playbook",
     )
 
@@ -171,7 +174,8 @@ class People:
 
     What the user said of two places (``identities``) comes before names and coordinates. Where some are no longer
     listed and others are new, those close to each other are taken for the same: a list that was exported again, under
-    other names and a few metres off, is no list of newcomers.
+    other names and a few metres off, is no list of newcomers. Neither is one with other numbers in place of names: a
+    name that has moved to where somebody else was tells nothing.
     """
 
     def __init__(self, identities: Iterable[Identity] = ()) -> None:
@@ -181,6 +185,8 @@ class People:
         for each in identities:
             for one, other in (each.places, each.places[::-1]):
                 self._said.setdefault(one, {})[other] = each.kind
+        self.moved: list[tuple[str, float]] = []  # those known by name who are at least 50 m from where they were
+        self._rows: list[tuple[int, ...]] = []  # who was listed, per playbook
         self._marks: list[set[Any]] = []
         self._with_mark: dict[Any, set[int]] = {}
         self._promised: list[Privacy] = []  # to each by the playbook that listed it last
@@ -191,6 +197,7 @@ class People:
         # Several may be at one spot: who is known by name and spot is not another one who is listed here.
         present = set().union(*(set.intersection(*self._alike(domain, place)) for place in rows)) if rows else set()
         listed = [self._find(domain, place, present) for place in rows]
+        moved = self._moved(sight, listed)
         close_by = self._close_by(sight, listed)
         for at, number in close_by.items():
             listed[at] = number
@@ -217,6 +224,8 @@ class People:
             self._marks[found] |= marks
             for mark in marks:
                 self._with_mark.setdefault(mark, set()).add(found)
+        self.moved += moved
+        self._rows.append(tuple(numbers))
         return tuple(numbers)
 
     def _stated(self, kind: str, place: Place) -> set[int]:
@@ -247,21 +256,56 @@ class People:
             raise _unclear(place, "a place of that name was elsewhere")
         return number
 
+    def _away(self, number: int, at: Spot) -> float:
+        """How far a spot is from the nearest where somebody was; infinite if none can be compared with it."""
+        return min((_gap(mark[1], at) for mark in self._marks[number] if mark[0] == "at"), default=math.inf)
+
+    def _moved(self, sight: Sight, listed: Sequence[int | None]) -> list[tuple[str, float]]:
+        """Who is known by name and has moved, and how far; it is an error if the place is that of somebody else.
+
+        Up to 50 m it is none while somebody is listed who is that other one, at least as near to the place.
+        """
+        moved = []
+        for place, number in zip(sight.places, listed, strict=True):
+            if number is None or place.at is None or place.at[0] != "earth" or self._stated("same", place):
+                continue
+            own = self._away(number, place.at)
+            if math.isinf(own) or own == 0:
+                continue
+            if own >= SAME_M:
+                moved.append((place.text, own))
+            for other in set(range(len(self.last))) - {number} - self._stated("different", place):
+                gap = self._away(other, place.at)
+                if gap >= own or gap >= _reach(place.at, (sight.privacy, self._promised[other])):
+                    continue
+                rows = (row for row, each in zip(sight.places, listed, strict=True) if each == other)
+                if own < SAME_M and any(row.at is not None and self._away(other, row.at) <= gap for row in rows):
+                    continue
+                known = self.last[other].text
+                why = f"by its name it is {place.text}, which was {own:.0f} m away, and by where it is {known}, "
+                remedy = f'if it has moved there: veilroute ledger different FILE "{known}" "{place.text}"'
+                raise _unclear(place, f"{why}which was {gap:.0f} m away; {remedy}")
+        return moved
+
     def _close_by(self, sight: Sight, listed: Sequence[int | None]) -> dict[int, int]:
         """For places that seem new somebody who is gone from where they are; the closest two find each other first."""
         gone = [number for number in range(len(self.last)) if number not in listed]
-        pairs = []
+        pairs = []  # whether it is the map that says so, how far, who is gone, and the place
+        for at, row, i, gap in sight.close:
+            number = self._rows[row][i]
+            if listed[at] is None and number in gone and number not in self._stated("different", sight.places[at]):
+                pairs.append((True, gap, number, at))
         for at, place in enumerate(sight.places):
             if listed[at] is not None or place.at is None:
                 continue
             different = self._stated("different", place)
             for number in (number for number in gone if number not in different):
                 privacies = (sight.privacy, self._promised[number])
-                gaps = [_gap(mark[1], place.at) for mark in self._marks[number] if mark[0] == "at"]
-                if gaps and min(gaps) < _reach(place.at, privacies):
-                    pairs.append((min(gaps), number, at))
+                gap = self._away(number, place.at)
+                if gap < _reach(place.at, privacies):
+                    pairs.append((False, gap, number, at))
         found: dict[int, int] = {}
-        for _, number, at in sorted(pairs):
+        for _, _, number, at in sorted(pairs):
             if at not in found and number not in found.values():
                 found[at] = number
         return found

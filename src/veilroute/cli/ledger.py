@@ -25,7 +25,7 @@ from veilroute.entries import TRIPS
 from veilroute.errors import InvalidInputError, TooLargeError, UnsafeLedgerError, listing
 from veilroute.foresight import WhatIf, what_if
 from veilroute.ledger import Ledger, LedgerReport, Standing, new_ledger, read_ledger
-from veilroute.linking import Turnover
+from veilroute.linking import Moved, Turnover
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy
 from veilroute.shortfalls import Shortfall
@@ -159,6 +159,9 @@ def _identify(ledger: Ledger, place: str, other: str) -> int:
         if not ledger.knows(text):
             remark(f"no place called {text} is in the ledger yet; this will count once one is entered")
     _emit_head(ledger)
+    if not ledger.is_clear():
+        remark("other places of the ledger cannot be told from each other yet; see which: veilroute ledger check")
+        return DONE
     report = ledger.check()
     if not report.safe:
         remark(f"linked trips leave too few for {_names(report.short)}; see why: veilroute ledger check")
@@ -339,18 +342,34 @@ def assumption(trips: str) -> str:
 
 
 def turnover_text(turnover: Turnover, ledger: Ledger) -> str:
-    """How many places came and went and which of them are taken for the same; empty where there are not both."""
-    if not (turnover.gone and turnover.new):
-        return ""
-    text = f"{_counted(turnover.gone, 'place')} gone, {turnover.new} new"
-    text += f", the nearest {turnover.nearest} apart" if turnover.nearest else ""
-    if not turnover.renamed:
-        return text + "; none taken for the same."
-    pairs = listing([f"{each.was} = {each.now}" for each in turnover.renamed], 3)
-    return (
-        f"{text}; {len(turnover.renamed)} taken for the same under another name: {pairs} "
-        f"(say otherwise with: veilroute ledger different {ledger.journal.path} A B)."
-    )
+    """How many places came and went, which are taken for the same, and which have moved; empty if there is nothing."""
+    lines = []
+    if turnover.gone and turnover.new:
+        text = f"{_counted(turnover.gone, 'place')} gone, {turnover.new} new"
+        text += f", the nearest {turnover.nearest} apart" if turnover.nearest else ""
+        if turnover.renamed:
+            pairs = listing([f"{each.was} = {each.now}" for each in turnover.renamed], 3)
+            text += f"; {len(turnover.renamed)} taken for the same under another name: {pairs} "
+            text += f"(say otherwise with: veilroute ledger different {ledger.journal.path} A B)."
+        else:
+            text += "; none taken for the same."
+        lines.append(text)
+    if turnover.moved:
+        lines.append(_moved_text(turnover.moved))
+    return "\n".join([*lines, *map(_NOT_JUDGED.__getitem__, turnover.not_judged)])
+
+
+_NOT_JUDGED = {
+    "cost": "Not judged for all places: whether a new one is closer than ell to one that is gone, because ell is a "
+    "cost and the map of both is not known. They are taken for the same if they are less than 50 m apart.",
+    "names": "Places without coordinates are compared by name only: whether a new place is an old one under another "
+    "name was not judged.",
+}
+
+
+def _moved_text(moved: Sequence[Moved]) -> str:
+    names = listing([each.text for each in moved], 3)
+    return f"{_counted(len(moved), 'place')} moved by 50 m or more under the same name: {names}."
 
 
 def _identity_lines(report: LedgerReport) -> list[str]:
@@ -359,6 +378,9 @@ def _identity_lines(report: LedgerReport) -> list[str]:
     if report.renamed:
         pairs = listing([f"{each.was} = {each.now} ({each.apart})" for each in report.renamed], _MOST_NAMES)
         lines.append(f"Taken for the same under another name: {pairs}. Say otherwise with: ledger different.")
+    if report.moved:
+        lines.append(_moved_text(report.moved))
+    lines += map(_NOT_JUDGED.__getitem__, report.not_judged)
     for each in report.identities:
         what = "the same place" if each.kind == "same" else "different places"
         lines.append(f"You said on {each.date}: {each.places[0]} and {each.places[1]} are {what}.")

@@ -109,7 +109,10 @@ def run_plan(
     broken = () if record is None else record.broken_by(playbook)
     if json:
         figures: dict[str, Any] = {} if made.tours is None else {"fleet": made.tours.summary()}
-        figures |= {} if record is None else {"broken": [each.to_dict() for each in broken]}
+        if record is not None:
+            turnover = record.turnover(playbook)
+            figures |= {"broken": [each.to_dict() for each in broken]}
+            figures |= {"moved": [each.to_dict() for each in turnover.moved], "not_judged": [*turnover.not_judged]}
         console.emit_json({**plan_summary(playbook, made.runtime_s, shortfalls), **made.effort, **figures})
     else:
         print_plan(playbook, made.runtime_s, out, shortfalls)

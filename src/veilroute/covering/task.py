@@ -320,6 +320,23 @@ def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy, kept: dic
     return is_far
 
 
+def gaps_below_ell(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Floats:
+    """How far every two nodes are from each other, in the nearer direction; infinitely far from ell on."""
+    at = np.array(nodes, dtype=np.int64)
+    if privacy.measure == "straight":
+        gaps = np.array([straight_distances(domain, node, at) for node in nodes])
+        least = at_least(privacy.ell, exact=False)
+    else:
+        measured = measured_domain(domain, privacy.measure)
+        least = at_least(privacy.ell, exact=measured.has_integer_costs)
+        unit = measured.unit_cost or 1.0
+        sweeps = Sweeps(measured, at, limit=least / unit)
+        rows: Iterable[Floats] = chain.from_iterable(crew_at_work().own.read(sweeps, at.astype(np.uint32)))
+        gaps = np.array(list(rows)) * unit
+    gaps = np.minimum(gaps, gaps.T)
+    return np.where(at[:, None] == at, 0.0, np.where(gaps < least, gaps, np.inf))
+
+
 def k_and_ell(problem: Problem, task: CoveringTask, privacy: Privacy) -> KAndEll:
     """The rule that a privacy by counting makes for the members of a task."""
     is_weighed = privacy.risk is not None or not problem.prior_of(task.members).all()
