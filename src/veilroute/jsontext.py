@@ -161,9 +161,9 @@ def write_file(path: str | Path, content: bytes | str, *, is_new: bool = False, 
 
     The content is written to a file beside the target, which then takes the target's name in one step. So what was
     there before stays until the new file is complete and on the disk, and a full disk or a killed process leaves
-    nothing half-written. The file beside has no name until it is complete, where the system can do that (Linux);
-    elsewhere a killed process may leave a file ``.veilroute-...``. What is not a file, such as a pipe, and what a
-    process has open, such as /dev/stdout, is written to as it is.
+    nothing half-written. The file beside has no name until it is complete, where the system can do that (Linux). A
+    process that is killed at the last step, elsewhere at any step, may leave a file ``.veilroute-...``. What is not a
+    file, such as a pipe, and what a process has open, such as /dev/stdout, is written to as it is.
 
     With ``is_new`` a file that is there is never overwritten: a :class:`FileExistsError` instead. On a file system
     without hard links a process that is killed at the last step may then leave an empty file. ``mode`` is for new
@@ -188,7 +188,9 @@ def write_file(path: str | Path, content: bytes | str, *, is_new: bool = False, 
     except OSError as error:
         raise _refusal(path, error, is_unchanged=not is_in_place and _is_regular(path)) from None
     except RuntimeError:  # from `resolve`
-        raise FileFormatError(path, "cannot be written: it is a link that leads back to itself; check the path") from None
+        raise FileFormatError(
+            path, "cannot be written: it is a link that leads back to itself; check the path"
+        ) from None
     except ValueError:
         raise FileFormatError("file name", "not a path; it holds a null byte or half a character") from None
 

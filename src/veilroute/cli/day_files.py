@@ -27,10 +27,10 @@ def write_day(book: Playbook, day: Day, folder: Path) -> list[Path]:
     file is ever missing, also if the process is killed; what it leaves is removed by the next run.
 
     A process that is killed between two moves leaves files of both days. ``day.json`` is moved first: then the folder
-    is known as a day's, so that the next run may write into it. `audit --day` notices such a folder by its claim
-    ``same-files``: it makes all files again from ``day.json`` and names each one that is of the former day. (If the new
-    day drives nobody, that claim is not checked, and is reported as unproved.) The next run puts it right. In any other
-    folder that is not empty nothing is touched.
+    is known as a day's, so that the next run may write into it, which puts it right. `audit --day` notices such a
+    folder by two claims: ``same-files``, because it makes all files again from ``day.json`` and names each one that is
+    of the former day (unproved if the new day drives nobody), and ``files``, because the folder in which the new files
+    were made is still there. In any other folder that is not empty nothing is touched.
     """
     check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
