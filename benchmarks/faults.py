@@ -190,7 +190,7 @@ def one_write(
         call(folder, *argv)
         (home / "filler").unlink()
     elif fault == "killed":
-        # Most of a command's time passes before it writes: half of the kills are near its end, or by the step for a day.
+        # Most of a command's time passes before it writes: half of the kills are near its end.
         is_late = rng.random() < 0.5
         is_exact = is_late and ending == "day"
         before = [SUICIDE + START, str(home), str(rng.randint(0, 16))] if is_exact else [START]

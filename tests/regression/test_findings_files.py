@@ -328,6 +328,27 @@ def test_r2_a_private_file_stays_private_and_its_owners(
     assert (out.stat().st_uid, out.stat().st_gid) == owner
 
 
+@posix
+@pytest.mark.parametrize(("mode", "expected"), [(0o660, 0o600), (0o664, 0o644), (0o604, 0o604)])
+def test_r2_another_group_can_do_no_more_than_everybody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, expected: int
+) -> None:
+    """If the group of a file cannot be kept, its permissions are not given to ours."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file to a group that it is not in")
+
+    def refuse(*_given: object) -> None:
+        raise PermissionError
+
+    out = tmp_path / "book.json"
+    small_book().write(out)
+    os.chown(out, -1, 65534)
+    out.chmod(mode)
+    monkeypatch.setattr(os, "fchown", refuse)
+    small_book(k=1).write(out)
+    assert out.stat().st_mode & 0o777 == expected
+
+
 KILLED = """
 import os, sys
 at, num = os.path.realpath(sys.argv.pop(1)), 0
