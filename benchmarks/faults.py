@@ -214,7 +214,8 @@ def one_write(
     if left:
         return f"LOST: {sorted(left)} left behind"
     if ending == "key":  # keys differ
-        return "none" if not found else "new" if len(found["key"]) == len(whole["key"]) else "LOST: half a key"
+        num_bytes = [len(each.get("key") or b"") for each in (found, whole)]
+        return "none" if not found else "new" if num_bytes[0] == num_bytes[1] else "LOST: half a key"
     if ending == "added.jsonl" and found != old and found != whole:
         # A line that is not closed is passed over by readers and cut off by the next writer.
         done = call(folder, "ledger", "check", str(out))
