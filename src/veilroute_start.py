@@ -5,11 +5,9 @@ module stands beside the package, because a module within it is imported only af
 """
 
 import os
-import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
-from types import FrameType
+
+# Everything else is imported where it is needed: what comes before `forbid_core_dumps` should take no time.
 
 _PR_SET_DUMPABLE = 4
 
@@ -31,6 +29,9 @@ def prepare() -> None:
     # Under `python -m` this runs a second time, with the same result.
     if may_hold_secret(sys.argv[1:]):
         forbid_core_dumps()
+    import signal
+    from contextlib import suppress
+
     # If Ctrl-C was ignored, as for commands in the background, it is to stay so.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         with suppress(ValueError):  # not in the main thread, which alone hears of it
@@ -39,6 +40,8 @@ def prepare() -> None:
 
 def settle() -> None:
     """After the import: Ctrl-C interrupts the command, which answers it."""
+    import signal
+
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -50,23 +53,25 @@ def is_run_as_module() -> bool:
     return given[:1] == ["-m"] and sys.orig_argv[-len(given)] in ("veilroute", "-mveilroute")
 
 
-def may_hold_secret(arguments: Sequence[str]) -> bool:
+def may_hold_secret(arguments: list[str]) -> bool:
     """Whether a secret may be among what was typed or read: that of `route`, also in the wrong place, or orders."""
     return may_hold_stop(arguments) or may_hold_orders(arguments)
 
 
-def may_hold_stop(arguments: Sequence[str]) -> bool:
+def may_hold_stop(arguments: list[str]) -> bool:
     """Whether the secret stop may be among what was typed: for `route`, or with its option in the wrong place."""
     return "route" in arguments[:1] or any(word.startswith("--transit") for word in arguments)
 
 
-def may_hold_orders(arguments: Sequence[str]) -> bool:
+def may_hold_orders(arguments: list[str]) -> bool:
     """Whether orders may be among what was typed, where they do not belong."""
     return "fleet" in arguments[:1]
 
 
 def forbid_core_dumps() -> None:
     """Have the system write no image of this process's memory when it is killed: secrets may be in it."""
+    from contextlib import suppress
+
     with suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -79,7 +84,8 @@ def forbid_core_dumps() -> None:
             ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def _leave(_number: int = 0, _frame: FrameType | None = None) -> None:
-    with suppress(OSError):
+def _leave(_number: int = 0, _frame: object = None) -> None:
+    try:
         os.write(2, b"veilroute: interrupted\n")
-    os._exit(130)
+    finally:
+        os._exit(130)
