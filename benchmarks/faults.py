@@ -3,10 +3,16 @@
     python benchmarks/faults.py [--writes 200] [--seed 0]
 
 Before each run the command's output holds an old file. After it, whatever went wrong, the output must be the old file
-or the new one, byte for byte, and nothing else may be left in its folder. The full disk is a small file system in
-memory where this user may mount one (root on Linux); elsewhere these runs use the limit as well, and the script says
-so. A quota on a real file system could not be set up here: a limit of file size (RLIMIT_FSIZE) fails in the same
-call, with another number.
+or the new one, byte for byte, and nothing else may be left, neither file nor folder.
+
+The day of a fleet is a folder of files. After a kill, and only then, there may be files of both days, and the folder in
+which the new files were made; but each old file must be there or have been replaced by the new one, and the next run
+must leave the new day and nothing else. Half of these kills come exactly when a file is about to get a name or to lose
+it.
+
+The full disk is a small file system in memory where this user may mount one (root on Linux); elsewhere these runs use
+the limit as well, and the script says so. A quota on a real file system could not be set up here: a limit of file size
+(RLIMIT_FSIZE) fails in the same call, with another number.
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import random
+import re
 import resource
 import shutil
 import signal
@@ -27,7 +34,21 @@ from pathlib import Path
 
 import veilroute as vr
 
+Found = dict[str, bytes | None]
 OLD = b"what was there before\n"
+STRAY = "vehicle-7.txt"  # of a former day with more vehicles
+STAGING = re.compile(r"\.veilroute-day-[a-z0-9_]{8}(/[^/]+)?")
+SUICIDE = """
+import os, sys
+home, left = os.path.realpath(sys.argv.pop(1)), int(sys.argv.pop(1))
+def watch(event, given):
+    global left
+    if event in ("os.rename", "os.link", "os.remove", "os.rmdir") and home in os.path.realpath(given[0]):
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), 9)
+sys.addaudithook(watch)
+"""
 START = "import sys; sys.argv[0] = 'veilroute'; from veilroute_start import main; main()"
 MAP = "type octile\nheight 5\nwidth 30\nmap\n" + ("." * 30 + "\n") * 5
 PLACES = "0,3 4,8 0,12 4,17 0,21 4,26"
@@ -89,10 +110,11 @@ def disk(folder: Path, kilobytes: int) -> Iterator[bool]:
             subprocess.run(["umount", str(folder)], check=True)
 
 
-def read(out: Path) -> dict[str, bytes]:
-    """All files of an output, by name; an output may be a folder."""
+def read(out: Path) -> Found:
+    """All files and folders of an output by name, a folder as ``None``; an output may be a folder."""
     if out.is_dir():
-        return {path.name: path.read_bytes() for path in sorted(out.iterdir()) if path.is_file()}
+        paths = sorted(out.rglob("*"))
+        return {path.relative_to(out).as_posix(): None if path.is_dir() else path.read_bytes() for path in paths}
     return {out.name: out.read_bytes()} if out.exists() else {}
 
 
@@ -108,7 +130,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         commands = prepare(folder)
-        whole: dict[str, dict[str, bytes]] = {}
+        whole: dict[str, Found] = {}
         took: dict[str, float] = {}
         for ending, words in commands.items():
             out = folder / "first" / ending
@@ -122,6 +144,7 @@ def main() -> int:
                 print(f"{ending}: {done.stderr.strip()}")
                 return 2
             whole[ending] = read(out)
+        call(folder, *(word.format(out="former") for word in commands["day"]), "--seed", "7")
         for number in range(given.writes):
             ending = list(commands)[number % len(commands)]
             fault = ("full disk", "file size", "killed")[number // len(commands) % 3]
@@ -142,7 +165,7 @@ def main() -> int:
 
 
 def one_write(
-    folder: Path, home: Path, ending: str, words: tuple[str, ...], whole: dict[str, bytes], seconds: float, fault: str,
+    folder: Path, home: Path, ending: str, words: tuple[str, ...], whole: Found, seconds: float, fault: str,
     rng: random.Random, *, is_mounted: bool,
 ) -> str:  # fmt: skip
     """Run a command with a fault; returns whether the old file or the new one is there: ``LOST`` if neither is."""
@@ -150,12 +173,13 @@ def one_write(
     if ending == "added.jsonl":
         shutil.copy(folder / "week.jsonl", out)
     elif ending == "day":
-        shutil.copytree(folder / "first" / "day", out)  # a former day, which is the same
+        shutil.copytree(folder / "former", out)
+        (out / STRAY).write_text("yesterday")
     elif ending not in ("key", "ledger.jsonl"):
         out.write_bytes(OLD)
     old = read(out)
     argv = [word.format(out=out) for word in words]
-    size = max(map(len, whole.values()))
+    size = max(len(raw or b"") for raw in whole.values())
     if is_mounted:
         # What is left is less than the largest file needs, to the page.
         with contextlib.suppress(OSError), (home / "filler").open("wb", buffering=0) as filler:
@@ -166,12 +190,16 @@ def one_write(
         call(folder, *argv)
         (home / "filler").unlink()
     elif fault == "killed":
-        running = subprocess.Popen(
-            [sys.executable, "-c", START, *argv], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
         # Most of a command's time passes before it writes: half of the kills are near its end.
-        time.sleep(rng.uniform(0, 1.1) * seconds if rng.random() < 0.5 else rng.uniform(0.8, 1.1) * seconds)
-        running.send_signal(signal.SIGKILL)
+        is_late = rng.random() < 0.5
+        is_exact = is_late and ending == "day"
+        before = [SUICIDE + START, str(home), str(rng.randint(0, 16))] if is_exact else [START]
+        running = subprocess.Popen(
+            [sys.executable, "-c", *before, *argv], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        if not is_exact:
+            time.sleep(rng.uniform(0.8 if is_late else 0, 1.1) * seconds)
+            running.send_signal(signal.SIGKILL)
         running.wait()
     else:
         most = rng.randrange(size)
@@ -186,17 +214,36 @@ def one_write(
     if left:
         return f"LOST: {sorted(left)} left behind"
     if ending == "key":  # keys differ
-        return "none" if not found else "new" if len(found["key"]) == len(whole["key"]) else "LOST: half a key"
+        num_bytes = [len(each.get("key") or b"") for each in (found, whole)]
+        return "none" if not found else "new" if num_bytes[0] == num_bytes[1] else "LOST: half a key"
     if ending == "added.jsonl" and found != old and found != whole:
         # A line that is not closed is passed over by readers and cut off by the next writer.
         done = call(folder, "ledger", "check", str(out))
         return "torn line" if done.returncode in (0, 1) else f"LOST: {done.stderr.strip()}"
     if ending == "day":
-        broken = [name for name in found if name not in whole or found[name] not in (whole[name], old.get(name))]
-        return f"LOST: {broken}" if broken or not found else "whole"
+        return judge_day(old, found, whole, lambda: call(folder, *argv), out, is_killed=fault == "killed")
     if found == old:
         return "old" if old else "none"
     return "new" if found == whole else "LOST: neither the old file nor the new one"
+
+
+def judge_day(
+    old: Found, found: Found, new: Found, run_again: Callable[[], object], out: Path, *, is_killed: bool
+) -> str:
+    """What became of a day's folder; after a kill the command is run once more."""
+    if found in (old, new):
+        return "old" if found == old else "new"
+    if not is_killed:
+        return f"LOST: neither the old day nor the new one: {sorted(found)}"
+    days = {name: raw for name, raw in found.items() if not STAGING.fullmatch(name)}
+    if missing := sorted({*old} - {*days} - ({STRAY} if {**days, **new} == days else set())):
+        return f"LOST: {missing} missing"
+    if broken := [name for name, raw in days.items() if raw not in (old.get(name, b""), new.get(name, b""))]:
+        return f"LOST: {broken} of neither day"
+    run_again()
+    if (after := read(out)) != new:
+        return f"LOST: the next run leaves {sorted(after)}"
+    return "old, tidied" if days == old else "both, mended"
 
 
 if __name__ == "__main__":

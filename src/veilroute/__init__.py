@@ -4,6 +4,11 @@
 >>> domain = vr.generate_rooms(seed=7)
 """
 
+import veilroute_start
+
+if veilroute_start.is_run_as_module():  # before the imports, which take longest
+    veilroute_start.prepare()
+
 from veilroute import adversary as adversary
 from veilroute.auditing import AuditReport, DayReport, LinkedReport, audit_day, audit_linked
 from veilroute.auditing import audit_playbook as audit

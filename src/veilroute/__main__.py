@@ -1,6 +1,6 @@
 """So that `python -m veilroute` runs the command line."""
 
-from veilroute.cli import main
+from veilroute_start import main
 
 if __name__ == "__main__":
     main()

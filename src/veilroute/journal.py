@@ -23,7 +23,6 @@ import errno
 import hashlib
 import os
 import re
-import secrets
 import sys
 import time
 from collections.abc import Callable
@@ -33,7 +32,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from veilroute.errors import FileFormatError, InvalidInputError, shorten
-from veilroute.jsontext import MAX_BYTES, dump_canonical, open_handle, open_regular, parse_json
+from veilroute.jsontext import MAX_BYTES, dump_canonical, open_handle, open_regular, parse_json, write_file
 
 Entry = dict[str, Any]
 
@@ -78,23 +77,9 @@ def new_journal(path: str | Path, format: str, **more: str) -> Journal:
     first = {"format": format, **more}
     line, sha256 = _make_line(first, "")
     try:
-        beside = path.with_name(f".veilroute-{secrets.token_hex(8)}")
-        try:
-            with beside.open("xb", buffering=0) as file:
-                _write(file.fileno(), line)
-                os.fsync(file.fileno())
-            os.link(beside, path)
-        finally:
-            with suppress(OSError):
-                beside.unlink()
+        write_file(path, line, is_new=True)
     except FileExistsError:
         raise FileFormatError(path, "is there already, and what it holds would be lost; name a new file") from None
-    except OSError as error:
-        raise FileFormatError(
-            path, f"cannot be written ({error.strerror}); check the path and its permissions"
-        ) from None
-    except ValueError:
-        raise FileFormatError("file name", "not a path of a file") from None
     _sync_directory(path.parent)
     return Journal(path, first, (), (sha256,))
 

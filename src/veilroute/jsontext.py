@@ -12,7 +12,9 @@ import json
 import os
 import re
 import secrets
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -33,8 +35,12 @@ _OTHERS = bytes(set(range(256)) - set(_MARKS))
 _WRITE_ADVICE = {
     errno.ENOSPC: "make room on the disk",
     errno.EDQUOT: "make room on the disk",
+    errno.EFBIG: "allow larger files (ulimit -f)",
     errno.ENOENT: "check the path, and make its folder first",
 }
+_UNCHANGED = "; what was there before is unchanged"
+_OPEN_FILE = re.compile(r"/dev/fd/\d+|/proc/\d+(/task/\d+)?/fd/\d+", re.ASCII)
+_MOST_LINKS = 40
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 
 
@@ -155,68 +161,221 @@ def write_file(path: str | Path, content: bytes | str, *, is_new: bool = False, 
 
     The content is written to a file beside the target, which then takes the target's name in one step. So what was
     there before stays until the new file is complete and on the disk, and a full disk or a killed process leaves
-    nothing half-written. The file beside has no name until it is complete, where the system can do that (Linux);
-    elsewhere a killed process may leave a file ``.veilroute-...``. Devices and pipes are written to as they are.
+    nothing half-written. The file beside has no name until it is complete, where the system can do that (Linux). A
+    process that is killed at the last step, elsewhere at any step, may leave a file ``.veilroute-...``. What is not a
+    file, such as a pipe, and what a process has open, such as /dev/stdout, is written to as it is.
 
-    With ``is_new`` a file that is there is never overwritten: a :class:`FileExistsError` instead. ``mode`` is for new
-    files; others keep theirs.
+    With ``is_new`` a file that is there is never overwritten: a :class:`FileExistsError` instead. On a file system
+    without hard links a process that is killed at the last step may then leave an empty file. ``mode`` is for new
+    files; others keep their mode, and their owner and group where the system permits that.
     """
     raw = content.encode() if isinstance(content, str) else content
+    is_in_place = False
     try:
         target = Path(path) if is_new else Path(path).resolve()  # where a link leads, so that the link stays one
-        old = target.stat().st_mode if target.exists() else None
-        # An open file of a process, such as /dev/stdout, is written to as well: others may hold it open.
-        is_open = Path(path).absolute().parts[1:2] in (("dev",), ("proc",))
-        if not is_new and (is_open or (old is not None and not stat.S_ISREG(old))):
+        old = target.stat() if not is_new and target.exists() else None
+        is_in_place = not is_new and (_is_open_file(Path(path)) or (old is not None and not stat.S_ISREG(old.st_mode)))
+        if is_in_place:
             Path(path).write_bytes(raw)
             return
-        if not is_new and old is not None and not os.access(target, os.W_OK):
+        if old is not None and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        _write_beside(target, raw, mode, None if is_new else old, is_new=is_new)
+        _write_beside(target, raw, mode, old, is_new=is_new)
     except FileExistsError:
         if is_new:
             raise
         raise FileFormatError(path, "cannot be written: its folder is a file; check the path") from None
     except OSError as error:
-        advice = _WRITE_ADVICE.get(error.errno or 0, "check the path and its permissions")
-        left = "; what was there before is unchanged" if _is_regular(path) else ""
-        raise FileFormatError(path, f"cannot be written ({error.strerror}): {advice}{left}") from None
+        raise _refusal(path, error, is_unchanged=not is_in_place and _is_regular(path)) from None
+    except RuntimeError:  # from `resolve`
+        raise FileFormatError(
+            path, "cannot be written: it is a link that leads back to itself; check the path"
+        ) from None
     except ValueError:
         raise FileFormatError("file name", "not a path; it holds a null byte or half a character") from None
 
 
-def _write_beside(target: Path, raw: bytes, mode: int, old: int | None, *, is_new: bool) -> None:
-    """Write a file that gets the target's name once it is on the disk; it takes over the mode of an old one."""
+def move_file(path: Path, target: Path) -> None:
+    """Give a file another name in one step, in place of the file that has it."""
+    try:
+        path.replace(target)
+    except OSError as error:
+        raise _refusal(target, error, is_unchanged=_is_regular(target)) from None
+
+
+@contextmanager
+def staging(folder: Path, prefix: str, *, home: Path | None = None) -> Iterator[Path]:
+    """Yield a new folder within a folder in which files are made ready before they are moved; it is removed at the end.
+
+    Its name begins with the prefix. A killed process leaves it behind, and the next call with this prefix removes it:
+    a process holds the lock of its folder as long as it lives, and only a folder of this user whose lock can be had is
+    removed. If folders cannot be locked (Windows, some network drives), it stays. An error about a file in it names the
+    file in ``home``, or else in the folder, that would have been written.
+    """
+    try:
+        _remove_stale(folder, prefix)
+        while True:
+            made = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
+            try:
+                handle = _lock_folder(made)
+                break
+            except (BlockingIOError, FileNotFoundError):  # another process took it for a stale one
+                continue
+    except OSError as error:
+        raise _refusal(folder, error) from None
+    try:
+        yield made
+    except FileFormatError as error:
+        if Path(error.field).parent != made:
+            raise
+        target = (home or folder) / Path(error.field).name
+        raise FileFormatError(target, error.problem + (_UNCHANGED if _is_regular(target) else "")) from None
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+        if handle >= 0:
+            os.close(handle)
+
+
+def _remove_stale(folder: Path, prefix: str) -> None:
+    """Remove what killed processes left of :func:`staging`."""
+    name = re.compile(re.escape(prefix) + "[a-z0-9_]{8}")  # as `tempfile` makes them
+    for path in sorted(folder.iterdir()):
+        if not name.fullmatch(path.name):
+            continue
+        with suppress(OSError):  # in use, or gone meanwhile
+            found = path.lstat()
+            if not stat.S_ISDIR(found.st_mode) or not hasattr(os, "geteuid") or found.st_uid != os.geteuid():
+                continue
+            handle = _lock_folder(path)
+            if handle >= 0:
+                shutil.rmtree(path, ignore_errors=True)
+                os.close(handle)
+
+
+def _lock_folder(folder: Path) -> int:
+    """A handle that holds the lock of a folder, -1 if folders cannot be locked here; an error if it is in use or gone.
+
+    The lock ends with the process, however it ends.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return -1
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(handle), folder.lstat()):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    except (BlockingIOError, FileNotFoundError):
+        os.close(handle)
+        raise
+    except OSError:
+        os.close(handle)
+        return -1
+    return handle
+
+
+def _refusal(path: str | Path, error: OSError, *, is_unchanged: bool = False) -> FileFormatError:
+    """What to tell of a file that the system does not let us write."""
+    advice = _WRITE_ADVICE.get(error.errno or 0, "check the path and its permissions")
+    return FileFormatError(path, f"cannot be written ({error.strerror}): {advice}{_UNCHANGED if is_unchanged else ''}")
+
+
+def _is_open_file(path: Path) -> bool:
+    """Whether a path leads to a file that a process has open: /dev/stdout, /dev/fd/N, /proc/PID/fd/N, links to these.
+
+    Others may hold it open too, and would not see a new file of its name.
+    """
+    spot = path.absolute()
+    for _ in range(_MOST_LINKS):
+        spot = spot.parent.resolve() / spot.name
+        if _OPEN_FILE.fullmatch(str(spot)):
+            return True
+        if not spot.is_symlink():
+            break
+        spot = spot.parent / spot.readlink()
+    return False
+
+
+def _write_beside(target: Path, raw: bytes, mode: int, old: os.stat_result | None, *, is_new: bool) -> None:
+    """Write a file that gets the target's name once it is on the disk; it takes over mode and owner of an old one."""
     beside = target.with_name(f".veilroute-{secrets.token_hex(8)}")
     try:
-        nameless = getattr(os, "O_TMPFILE", None)
-        handle = -1
-        if nameless is not None and Path("/proc/self/fd").is_dir():
-            with suppress(OSError):  # not every file system can
-                handle = os.open(target.parent, os.O_WRONLY | nameless, mode)
-        is_named = handle < 0
-        if is_named:
-            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
-        with os.fdopen(handle, "wb") as file:
-            file.write(raw)
-            file.flush()
-            if old is not None and hasattr(os, "fchmod"):
-                os.fchmod(handle, stat.S_IMODE(old))
-            os.fsync(handle)
-            if not is_named:
-                # A folder's handle makes Python use the call that follows the link to the open file.
-                folder = os.open(target.parent, os.O_RDONLY)
-                try:
-                    os.link(f"/proc/self/fd/{handle}", beside, src_dir_fd=folder, follow_symlinks=True)
-                finally:
-                    os.close(folder)
+        if not _write_nameless(beside, raw, mode, old):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            with os.fdopen(os.open(beside, flags, mode if old is None else 0o600), "wb") as file:
+                _fill(file, raw, old)
         if is_new:
-            os.link(beside, target)
+            _name_new(beside, target)
         else:
             beside.replace(target)
     finally:
         with suppress(OSError):
             beside.unlink()
+
+
+def _write_nameless(beside: Path, raw: bytes, mode: int, old: os.stat_result | None) -> bool:
+    """Write a file that gets a name only when it is complete; returns whether the system can do that here."""
+    nameless = getattr(os, "O_TMPFILE", None)
+    if nameless is None or not Path("/proc/self/fd").is_dir():
+        return False
+    try:
+        handle = os.open(beside.parent, os.O_WRONLY | nameless, mode if old is None else 0o600)
+    except OSError:  # not every file system can
+        return False
+    with os.fdopen(handle, "wb") as file:
+        _fill(file, raw, old)
+        try:
+            # A folder's handle makes Python use the call that follows the link to the open file.
+            folder = os.open(beside.parent, os.O_RDONLY)
+            try:
+                os.link(f"/proc/self/fd/{handle}", beside, src_dir_fd=folder, follow_symlinks=True)
+            finally:
+                os.close(folder)
+        except OSError:  # nor has every one of these hard links
+            return False
+    return True
+
+
+def _fill(file: BinaryIO, raw: bytes, old: os.stat_result | None) -> None:
+    """Write a new file that only we can read, or that has its mode, up to the disk; before that, let it be as the old.
+
+    Nobody can read the content who could not read the old file: if its group cannot be kept, the new one may do no more
+    than everybody may.
+    """
+    if old is not None and hasattr(os, "fchown"):
+        handle = file.fileno()
+        mode, new = stat.S_IMODE(old.st_mode), os.fstat(handle)
+        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+            try:
+                os.fchown(handle, old.st_uid, old.st_gid)
+            except OSError:
+                try:
+                    os.fchown(handle, -1, old.st_gid)
+                except OSError:
+                    mode &= ~stat.S_IRWXG | (mode & stat.S_IRWXO) << 3
+        with suppress(PermissionError):  # file systems without modes
+            os.fchmod(handle, mode)
+    file.write(raw)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _name_new(beside: Path, target: Path) -> None:
+    """Give a complete file the target's name unless a file has it."""
+    try:
+        os.link(beside, target)
+        return
+    except FileExistsError:
+        raise
+    except OSError:  # no hard links here: reserve the name, then take it
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        beside.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            target.unlink()
+        raise
 
 
 def _is_regular(path: str | Path) -> bool:

@@ -1,13 +1,17 @@
-"""Findings R2, R3, F8 and F12 of the review, and Ctrl-C while Python imports: each failed before it was mended."""
+"""Findings R2, R3, F8 and F12 of the review, Ctrl-C while Python imports, and what a second review found about these.
+
+Each failed before it was mended.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +19,7 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
+from veilroute import jsontext
 
 posix = pytest.mark.skipif(os.name != "posix", reason="limits and owners of files are those of POSIX")
 START = "import sys; sys.argv[0] = 'veilroute'; from veilroute.cli import main; main()"
@@ -164,41 +169,57 @@ class Harmful:
         return (open, (self.path, "w"))
 
 
-@pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="limits of processes are read from /proc")
-@pytest.mark.parametrize("name", ["route", "fleet"])
-def test_f12_no_core_dump_while_a_secret_is_in_memory(tmp_path: Path, name: str) -> None:
-    small_book().write(tmp_path / "book.json")
-    more = ["--transit", "-"] if name == "route" else ["--orders", "-", "--vehicles", "1"]
+SPY = """
+import sys
 
-    def allow() -> None:
-        import resource
+class Spy:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("veilroute."):
+            import ctypes, os, resource
+            is_dumpable = ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) if sys.platform == "linux" else 0
+            print(*resource.getrlimit(resource.RLIMIT_CORE), is_dumpable, flush=True)
+            os._exit(0)
 
-        hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
-        resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
-
-    running = subprocess.Popen(
-        [sys.executable, "-c", START, name, str(tmp_path / "book.json"), *more],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=allow,
-    )  # fmt: skip
-    try:
-        # Nothing has been typed yet, so the command waits, and its limit must come to be 0 before that.
-        limits, deadline, size = Path(f"/proc/{running.pid}/limits"), time.monotonic() + 60, [""]
-        while size != ["0", "0"] and running.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.05)
-            (line,) = [line for line in limits.read_text().splitlines() if line.startswith("Max core file size")]
-            size = line.split()[4:6]
-        assert size == ["0", "0"]
-    finally:
-        running.kill()
-        running.communicate()
+sys.meta_path.insert(0, Spy())
+"""
 
 
 @posix
-def test_ctrl_c_while_python_imports_ends_with_one_line() -> None:
-    script = "import sys; sys.argv = ['veilroute', 'demo']; from veilroute_start import main; main()"
+@pytest.mark.parametrize("form", ["script", "module"])
+@pytest.mark.parametrize("words", ["route --transit 4,8", "fleet --orders -", "plan --transit 4,8"])
+def test_f12_no_core_dump_while_a_secret_is_in_memory(tmp_path: Path, form: str, words: str) -> None:
+    """It is forbidden before the first module of the package is imported: the secret may be among what was typed."""
+    (tmp_path / "sitecustomize.py").write_text(SPY)
+    found = os.pathsep.join([str(tmp_path), *sys.path])
+    script = ["-c", "from veilroute_start import main; main()"] if form == "script" else ["-m", "veilroute"]
+    env = {**os.environ, "PYTHONPATH": found}
+    said = [
+        subprocess.run(
+            [sys.executable, *script, *typed.split()], env=env, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, cwd=tmp_path, preexec_fn=allow_core_dumps,
+        ).stdout.split()
+        for typed in (words, "audit book.json")
+    ]  # fmt: skip
+    assert said[0] == ["0", "0", "0"]
+    assert said[1][1:] != ["0", "0"], "the control: for other commands nothing is forbidden"
+
+
+def allow_core_dumps() -> None:
+    """What a child runs first."""
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+
+
+@posix
+@pytest.mark.parametrize("form", ["script", "module"])
+def test_ctrl_c_while_python_imports_ends_with_one_line(form: str) -> None:
+    script = ["-c", "import sys; sys.argv[0] = 'veilroute'; from veilroute_start import main; main()"]
     running = subprocess.Popen(
-        [sys.executable, "-X", "importtime", "-c", script], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
+        [sys.executable, "-X", "importtime", *(script if form == "script" else ["-m", "veilroute"]), "demo"],
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
     assert running.stderr is not None
     for line in running.stderr:
         if "veilroute.errors" in line:
@@ -209,3 +230,227 @@ def test_ctrl_c_while_python_imports_ends_with_one_line() -> None:
     running.stderr.close()
     assert said == ["veilroute: interrupted"]
     assert running.returncode == 130
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no file system below /dev")
+def test_r2_files_below_dev_are_files_like_others() -> None:
+    folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    try:
+        out = folder / "book.json"
+        small_book().write(out)
+        before = out.read_bytes()
+        script = "import sys, veilroute as vr; vr.read_playbook(sys.argv[1]).write(sys.argv[1])"
+        done = subprocess.run(
+            [sys.executable, "-c", script, out], preexec_fn=limited(600), capture_output=True, text=True
+        )
+        assert "what was there before is unchanged" in done.stderr
+        assert out.read_bytes() == before
+        assert [path.name for path in folder.iterdir()] == ["book.json"]
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the open files of a process are not listed in /proc")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"])
+def test_r2_open_files_are_written_to_as_they_are(tmp_path: Path, name: str) -> None:
+    """Also if they are files with a name: others hold them open, too."""
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    small_book().write(tmp_path / "book.json")
+    script = "import sys, veilroute as vr; vr.read_playbook('book.json').write(sys.argv[1])"
+    with (tmp_path / "said").open("wb+") as said:
+        subprocess.run([sys.executable, "-c", script, name], cwd=tmp_path, stdout=said, check=True)
+        assert said.read() == (tmp_path / "book.json").read_bytes()
+
+
+NO_LINKS = """
+import errno, os, sys
+
+def refuse(*_given, **_options):
+    raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+os.link = refuse
+if sys.argv.pop(1) == "named":
+    os.__dict__.pop("O_TMPFILE", None)
+"""
+
+
+@posix
+@pytest.mark.parametrize("kind", ["nameless", "named"])
+def test_r2_file_systems_without_hard_links(tmp_path: Path, kind: str) -> None:
+    """As on vfat and exFAT: new files, new keys and ledgers, which never overwrite one, and files that are replaced."""
+    command = [sys.executable, "-c", NO_LINKS + START, kind]
+    small_book().write(tmp_path / "book.json")
+    for words in ("key new my.key", "ledger new my.jsonl"):
+        out = tmp_path / words.split()[-1]
+        done = subprocess.run([*command, *words.split()], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        before = out.read_bytes()
+        done = subprocess.run([*command, *words.split()], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 2
+        assert "is there already" in done.stderr
+        assert out.read_bytes() == before
+    assert vr.read_key(tmp_path / "my.key")
+    (tmp_path / "out.html").write_text("old")
+    done = subprocess.run(
+        [*command, "draw", "book.json", "-o", "out.html"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "<html" in (tmp_path / "out.html").read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["book.json", "my.jsonl", "my.key", "out.html"]
+
+
+@posix
+@pytest.mark.parametrize("kind", ["nameless", "named"])
+def test_r2_a_private_file_stays_private_and_its_owners(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    if kind == "named":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    out = tmp_path / "book.json"
+    small_book().write(out)
+    out.chmod(0o600)
+    if os.geteuid() == 0:
+        os.chown(out, 65534, 65534)
+    owner = (out.stat().st_uid, out.stat().st_gid)
+    sizes: list[int] = []
+    modes: list[int] = []
+    real = os.fchmod
+
+    def note(handle: int, mode: int) -> None:
+        sizes.append(os.fstat(handle).st_size)
+        modes.append(os.fstat(handle).st_mode & 0o777)
+        real(handle, mode)
+
+    monkeypatch.setattr(os, "fchmod", note)
+    small_book(k=1).write(out)
+    assert (sizes, modes) == ([0], [0o600]), "nobody else can read it before its mode is that of the old file"
+    assert out.stat().st_mode & 0o777 == 0o600
+    assert (out.stat().st_uid, out.stat().st_gid) == owner
+
+
+@posix
+@pytest.mark.parametrize(("mode", "expected"), [(0o660, 0o600), (0o664, 0o644), (0o604, 0o604)])
+def test_r2_another_group_can_do_no_more_than_everybody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, expected: int
+) -> None:
+    """If the group of a file cannot be kept, its permissions are not given to ours."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file to a group that it is not in")
+
+    def refuse(*_given: object) -> None:
+        raise PermissionError
+
+    out = tmp_path / "book.json"
+    small_book().write(out)
+    os.chown(out, -1, 65534)
+    out.chmod(mode)
+    monkeypatch.setattr(os, "fchown", refuse)
+    small_book(k=1).write(out)
+    assert out.stat().st_mode & 0o777 == expected
+
+
+KILLED = """
+import os, sys
+at, num = os.path.realpath(sys.argv.pop(1)), 0
+
+def watch(event, given):
+    global num
+    if event == "os.rename" and os.path.dirname(os.path.realpath(given[1])) == at:
+        num += 1
+        if num == WHEN:
+            os.kill(os.getpid(), 9)
+
+sys.addaudithook(watch)
+"""
+
+
+@posix
+@pytest.mark.parametrize("when", [1, 2, 3])
+def test_r2_a_killed_fleet_loses_no_file_and_the_next_run_tidies_up(tmp_path: Path, when: int) -> None:
+    pytest.importorskip("pyvrp")
+    small_book().write(tmp_path / "book.json")
+    folder = tmp_path / "day"
+
+    def call(script: str, *more: str, seed: str) -> int:
+        words = ["fleet", "book.json", "--touched", "1", "--vehicles", "1", "--iterations", "20", "--seed", seed]
+        command = [sys.executable, "-c", script + START, *more, *words, "-o", "day"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).returncode
+
+    def contents() -> dict[str, bytes | None]:
+        return {path.name: path.read_bytes() if path.is_file() else None for path in sorted(folder.iterdir())}
+
+    assert call("", seed="1") == 0
+    new = contents()
+    assert call("", seed="2") == 0
+    (folder / "vehicle-7.txt").write_text("of a day with more vehicles")
+    (folder / ".veilroute-day-mine").mkdir()  # not a name of ours
+    old = contents()
+    assert set(new) == {"day.json", "day.png", "report.pdf"}
+    assert new["day.json"] != old["day.json"]
+    assert call(KILLED.replace("WHEN", str(when)), str(folder), seed="1") == -9
+    found = contents()
+    (left,) = set(found) - set(old)
+    assert left.startswith(".veilroute-day-")
+    moved = ["day.json", "day.png", "report.pdf"][: when - 1]
+    assert {name: found[name] for name in old} == {**old, **{name: new[name] for name in moved}}
+    audited = subprocess.run(
+        [sys.executable, "-c", START, "audit", "book.json", "--day", "day", "--reruns", "1"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert audited.returncode == 1
+    assert "VIOLATED  same-files" in audited.stdout
+    assert call("", seed="1") == 0
+    assert contents() == {**new, ".veilroute-day-mine": None}
+
+
+@posix
+def test_r2_a_folder_in_which_another_run_makes_its_files_stays(tmp_path: Path) -> None:
+    with jsontext.staging(tmp_path, ".veilroute-day-") as mine:
+        (mine / "day.json").write_text("half")
+        with jsontext.staging(tmp_path, ".veilroute-day-") as other:
+            assert other != mine
+        assert (mine / "day.json").exists()
+        assert list(tmp_path.iterdir()) == [mine]
+    assert not list(tmp_path.iterdir())
+
+
+@posix
+def test_r2_a_full_disk_names_the_file_that_was_meant(tmp_path: Path) -> None:
+    pytest.importorskip("pyvrp")
+    small_book().write(tmp_path / "book.json")
+    words = ["fleet", "book.json", "--touched", "1", "--vehicles", "1", "--iterations", "20", "-o", "day"]
+    for end in ("", "; what was there before is unchanged"):
+        limit = limited(3000)
+        done = subprocess.run(
+            [sys.executable, "-c", START, *words], cwd=tmp_path, preexec_fn=limit, capture_output=True, text=True
+        )
+        assert done.returncode == 2
+        assert done.stderr.startswith("veilroute: day/day.png: cannot be written (File too large)")
+        assert done.stderr.endswith(f"{end}\n")
+        subprocess.run([sys.executable, "-c", START, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    maps = tmp_path / "maps"
+    maps.mkdir()
+    (maps / "one.map").write_text("type octile\nheight 1\nwidth 2\nmap\n..\n")
+    done = subprocess.run(
+        [sys.executable, "-c", START, "maps", "add", "maps"], cwd=tmp_path, preexec_fn=limited(5), capture_output=True,
+        text=True, env={**os.environ, "VEILROUTE_CACHE": str(tmp_path / "cache")},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert f"{tmp_path / 'cache' / 'maps' / 'added.json'}: cannot be written" in done.stderr
+
+
+def test_serve_says_why_a_file_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("starlette")
+    (tmp_path / "random.map").write_bytes(bytes(range(128, 256)))
+    (tmp_path / "my.key").write_text("veilroute-key/1\n")
+    for name, reason in (("random.map", "the content is not a Moving AI map; choose"), ("my.key", "a private key")):
+        done = subprocess.run(
+            [sys.executable, "-c", START, "serve", name, "--data", "data", "--port", "0"],
+            cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"veilroute: {name}: ")
+        assert reason in done.stderr

@@ -445,10 +445,10 @@ def test_a_failing_disk_leaves_what_was_there(
 
 
 def test_a_new_journal_on_a_full_disk_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(handle: int, data: bytes) -> None:
+    def fail(handle: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(journal, "_write", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(FileFormatError, match="No space left"):
         new_journal(tmp_path / "ledger", FORMAT)
     assert not list(tmp_path.iterdir())

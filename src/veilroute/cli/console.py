@@ -48,7 +48,6 @@ DepartOption = Annotated[
 _DEFAULT_LIMIT_S = 300.0
 _PATIENCE_S = 2.0
 _LINE_EVERY_S = 10.0
-_PR_SET_DUMPABLE = 4
 _LARGEST_GAP = 100.0
 _NEARLY = 0.8  # of the time limit: searches end early, to leave time for writing down what they found
 
@@ -105,20 +104,6 @@ def remark(line: str) -> None:
     """Say something on standard error: in one line, whatever a file or an argument may hold."""
     with suppress(OSError, ValueError):  # nobody listens
         print(f"veilroute: {one_line(line)}", file=sys.stderr, flush=True)
-
-
-def forbid_core_dumps() -> None:
-    """Have the system write no image of this process's memory when it is killed: secrets may be in it."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":
-        # The limit does not hold where images go to a program; this does.
-        with suppress(ImportError, OSError, AttributeError):
-            import ctypes
-
-            ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def check_out(out: Path) -> None:

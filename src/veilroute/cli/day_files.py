@@ -5,38 +5,43 @@ All of them are functions of the day, which is public, and of the playbook: the 
 
 import re
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from veilroute.days import Day
 from veilroute.errors import InvalidInputError, listing
 from veilroute.formats.geojson import day_geojson
 from veilroute.formats.gpx import van_gpx
-from veilroute.jsontext import write_file
+from veilroute.jsontext import move_file, staging, write_file
 from veilroute.playbook import Playbook
 from veilroute.streets.day_sheets import day_sheets
 
 DAY_FILE = "day.json"
 _DERIVED = re.compile(r"(vehicle-[1-9]\d*\.(gpx|geojson|txt)|day\.(geojson|png)|map\.html|report\.pdf)", re.ASCII)
+_STAGING = ".veilroute-day-"
 
 
 def write_day(book: Playbook, day: Day, folder: Path) -> list[Path]:
     """Write all files of a day into a folder, which is made if it is not there; returns their paths, in order.
 
     All files are made in a folder of their own first, so that a full disk or Ctrl-C leaves a former day as it was. Then
-    they take its place: what was made from the former day is removed before the new files come, so that no vehicle
-    finds yesterday's tour beside today's. In any other folder that is not empty nothing is touched.
+    each takes the place of the former one, and only after that files that this day does not have are removed. So no
+    file is ever missing, also if the process is killed; what it leaves is removed by the next run.
+
+    A process that is killed between two moves leaves files of both days. ``day.json`` is moved first: then the folder
+    is known as a day's, so that the next run may write into it, which puts it right. `audit --day` notices such a
+    folder by two claims: ``same-files``, because it makes all files again from ``day.json`` and names each one that is
+    of the former day (unproved if the new day drives nobody), and ``files``, because the folder in which the new files
+    were made is still there. In any other folder that is not empty nothing is touched.
     """
     check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".veilroute-", dir=folder, ignore_cleanup_errors=True) as staging:
-        made = _make_files(book, day, Path(staging))
-        # First of all the day, so that a folder is known as a day's should the rest not come to its end.
-        made[0].replace(folder / DAY_FILE)
+    with staging(folder, _STAGING) as place:
+        made = _make_files(book, day, place)
+        for path in made:
+            move_file(path, folder / path.name)
+        kept = {path.name for path in made}
         for path in sorted(folder.iterdir()):
-            if _DERIVED.fullmatch(path.name):
+            if _DERIVED.fullmatch(path.name) and path.name not in kept:
                 path.unlink()
-        for path in made[1:]:
-            path.replace(folder / path.name)
     return [folder / path.name for path in made]
 
 

@@ -22,11 +22,11 @@ from veilroute.cli.console import (
     NOTHING_ANONYMIZED,
     VIOLATED,
     emit,
-    forbid_core_dumps,
     remark,
 )
 from veilroute.cli.route import SENTENCES, failure
 from veilroute.errors import NotAnonymizedError, UnsafeLedgerError, VeilrouteError
+from veilroute_start import forbid_core_dumps, may_hold_orders, may_hold_secret, may_hold_stop
 
 # Typer carries a copy of click in some versions and imports it in others; either way this is its base of usage errors.
 _ANCESTORS: tuple[type, ...] = typer.BadParameter.__mro__
@@ -125,16 +125,16 @@ def _main_options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit, without the time that the interpreter would take to tidy its memory up."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    may_hold_secret = _may_hold_secret(given) or _may_hold_orders(given)
+    is_secret = may_hold_secret(given)
     try:
         _mend_streams()
-        if may_hold_secret:
+        if is_secret:
             forbid_core_dumps()
         code = run(given)
     except KeyboardInterrupt:  # outside the commands, or a second one while the first is answered
         code = _fail("interrupted", INTERRUPTED)
     except BaseException:
-        if not may_hold_secret:  # a traceback would tell of it
+        if not is_secret:  # a traceback would tell of it
             raise
         code = INTERRUPTED
     with suppress(OSError):  # nobody reads any more, or the disk is full
@@ -158,7 +158,7 @@ def _mend_streams() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return the exit code (see the contract: 0, 1, 2, 3 or 130)."""
-    if _may_hold_secret(arguments):
+    if may_hold_stop(arguments):
         return _run_route(arguments)
     arguments = join_words(arguments)
     try:
@@ -181,7 +181,7 @@ def run(arguments: list[str]) -> int:
             return DONE
         if arguments and arguments[0] not in COMMANDS and not arguments[0].startswith("-"):
             return _fail(f"no such command; expected one of {', '.join(COMMANDS)}", BAD_INPUT)
-        if _may_hold_orders(arguments):
+        if may_hold_orders(arguments):
             return _fail(_fleet_usage(error), BAD_INPUT)
         return _fail(str(error.format_message()), BAD_INPUT)  # type: ignore[attr-defined]
     except (typer.Abort, KeyboardInterrupt, _StoppedError):
@@ -192,16 +192,6 @@ def run(arguments: list[str]) -> int:
         if error.errno == errno.ENOMEM or error.strerror is None:  # the system has said no more than that it cannot
             return _fail("out of memory; use a smaller map or fewer candidates, or allow more (ulimit -v)", BAD_INPUT)
         return _fail(f"{error.filename or 'file'}: {error.strerror}; check the path and its permissions", BAD_INPUT)
-
-
-def _may_hold_secret(arguments: Sequence[str]) -> bool:
-    """Whether the secret may be among what was typed: for `route`, or with its option in the wrong place."""
-    return "route" in arguments[:1] or any(word.startswith("--transit") for word in arguments)
-
-
-def _may_hold_orders(arguments: Sequence[str]) -> bool:
-    """Whether orders may be among what was typed, where they do not belong."""
-    return "fleet" in arguments[:1]
 
 
 def _fleet_usage(error: BaseException) -> str:

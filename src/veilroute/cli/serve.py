@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from typer import Argument, Option
 
 from veilroute.cli.console import DONE, emit, remark
-from veilroute.errors import InvalidInputError, MissingExtraError
+from veilroute.errors import FileFormatError, InvalidInputError, MissingExtraError
 
 if TYPE_CHECKING:
     from veilroute.studio.store import Store
@@ -209,6 +209,9 @@ def _take(store: "Store", path: Path, name: str, origin: Path | None = None) -> 
 
     try:
         kind, suffix = classify(path, name)
+    except FileFormatError as error:
+        path.unlink()
+        raise FileFormatError(origin or name, error.problem) from None
     except InvalidInputError as error:
         path.unlink()
         raise InvalidInputError(str(origin or name), str(error).partition("expected ")[2]) from None

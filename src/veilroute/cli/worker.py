@@ -22,12 +22,13 @@ from typing import Any, NoReturn
 
 import orjson
 
-from veilroute.cli.console import INTERRUPTED, forbid_core_dumps, listening, remark
+from veilroute.cli.console import INTERRUPTED, listening, remark
 from veilroute.errors import FileFormatError, VeilrouteError
 from veilroute.jsontext import parse_json, read_bytes
 from veilroute.progress import Progress
 from veilroute.studio.commands import LAST_BOOK
 from veilroute.studio.store import results_folder
+from veilroute_start import forbid_core_dumps
 
 _REPORT_EVERY_S = 0.1
 _MOST_WRITTEN = 4 * 2**30  # bytes of one file

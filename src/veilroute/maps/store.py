@@ -10,7 +10,6 @@
 
 import difflib
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from typing import Any, Literal
 import platformdirs
 
 from veilroute.errors import DownloadError, FileFormatError, InvalidInputError
-from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.jsontext import dump_canonical, move_file, parse_json, read_bytes, staging, write_file
 from veilroute.maps.catalogue import CATALOGUE, DEFAULT_BASE_URL, Catalogue, hash_text
 from veilroute.maps.download import (
     ADVICE,
@@ -35,6 +34,8 @@ from veilroute.maps.download import (
 
 CACHE_VARIABLE = "VEILROUTE_CACHE"
 URL_VARIABLE = "VEILROUTE_MAPS_URL"
+
+_STAGING = ".veilroute-maps-"
 
 Source = Literal["downloaded", "added"]
 Flaw = Literal["", "missing", "damaged"]
@@ -163,7 +164,8 @@ class MapStore:
         set_name = self.catalogue.set_named(set_name).name
         pinned = self.catalogue.pinned
         sizes: dict[str, int] = {}
-        with self._staging() as staging:
+        home = self.root / set_name
+        with self._writing(), staging(self.root, _STAGING, home=home) as place:
             # Closed explicitly: an error's traceback would keep the archive open, and Windows from deleting it.
             with closing(read_members(zip_path)) as members:
                 for name, data in members:
@@ -173,14 +175,13 @@ class MapStore:
                             f"{hash_text(data)[:12]}..., expected {pinned[name][:12]}...); nothing was installed, "
                             f"{ADVICE}"
                         )
-                    (staging / name).write_bytes(data)
+                    write_file(place / name, data)
                     sizes[name] = len(data)
             if not sizes:
                 raise DownloadError(f"{zip_path.name}: no .map or .scen file in it; check --url")
-            home = self.root / set_name
             home.mkdir(exist_ok=True)
             for name in sizes:
-                (staging / name).replace(home / name)
+                move_file(place / name, home / name)
         self._extend_index("installed.json", {f"{set_name}/{zip_path.name}": sizes})
         return sorted(sizes)
 
@@ -235,18 +236,16 @@ class MapStore:
 
     def _extend_index(self, file_name: str, entries: dict[str, Any]) -> None:
         index = self._read_index(file_name) | entries
-        with self._staging() as staging:
-            (staging / file_name).touch(mode=0o600)  # where a user keeps maps is nobody else's business
-            (staging / file_name).write_bytes(dump_canonical(index))
-            (staging / file_name).replace(self.root / file_name)
+        with self._writing():
+            # Where a user keeps maps is nobody else's business.
+            write_file(self.root / file_name, dump_canonical(index), mode=0o600)
 
     @contextmanager
-    def _staging(self) -> Iterator[Path]:
-        """A directory in which files are made ready, to be moved in one step; what the disk refuses is explained."""
+    def _writing(self) -> Iterator[None]:
+        """Within it the cache is there; what the disk refuses is explained."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".new-", dir=self.root, ignore_cleanup_errors=True) as directory:
-                yield Path(directory)
+            yield
         except OSError as error:
             wanted = f"a directory that can be written, with room left ({error.strerror})"
             raise InvalidInputError(CACHE_VARIABLE, wanted, str(self.root)) from None
