@@ -9,7 +9,9 @@ Sets of candidates are bit masks here. The auditor has its own code for the same
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -137,10 +139,42 @@ def _most_to_add(masses: Sequence[float], close: Sequence[int], joining: int) ->
 def has_apart(close: Sequence[int], num: int) -> bool | None:
     """Whether some ``num`` of the candidates are pairwise not close; ``None`` when 20,000 branches do not decide it.
 
+    Clusters that are not close to each other are looked at one by one: what counts in one has no part in another.
+    """
+    least = most = 0  # that many are apart in the clusters so far, and not more
+    for cluster in _clusters(close):
+        at_least, at_most = 1, len(_covering_areas(close, cluster))
+        while at_least < at_most and (found := _has_apart_in(close, cluster, at_least + 1)) is not False:
+            if found is None:
+                break
+            at_least += 1
+        else:
+            at_most = at_least
+        least, most = least + at_least, most + at_most
+        if least >= num:
+            return True
+    return False if most < num else None
+
+
+def _clusters(close: Sequence[int]) -> Iterator[int]:
+    """The candidates in parts of which none is close to another part; the part with the first candidate comes first."""
+    left = (1 << len(close)) - 1
+    while left:
+        cluster, growing = 0, left & -left
+        while growing:
+            cluster |= growing
+            growing = functools.reduce(operator.or_, (close[one] for one in members_of(growing))) & left & ~cluster
+        left &= ~cluster
+        yield cluster
+
+
+def _has_apart_in(close: Sequence[int], some: int, num: int) -> bool | None:
+    """The same for some of the candidates, without parting them.
+
     Of an area at most one candidate counts, so candidates that are covered by fewer areas than are still needed are not
     tried. Branches are on a candidate of the first area and all candidates that are not close to it.
     """
-    waiting, branches = [(num, (1 << len(close)) - 1)], 0
+    waiting, branches = [(num, some)], 0
     while waiting:
         needed, left = waiting.pop()
         if needed <= 0:

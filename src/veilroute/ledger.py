@@ -62,6 +62,7 @@ class Standing:
     broken: str | None = None  #: the day of the first playbook whose promise no longer holds
     since: str | None = None  #: the day of the playbook that broke it
     is_decided: bool = True  #: false if too much would have to be tried to know; it then counts as broken
+    num_left: int = 0  #: at how many places they are: several names at one door are one place
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -69,6 +70,7 @@ class Standing:
             "candidate": self.candidate,
             "name": self.name,
             "left": list(self.left),
+            "num_left": self.num_left,
             "qualifies": self.qualifies,
             "hidden": self.is_hidden,
             "broken": self.broken,
@@ -526,6 +528,7 @@ def _standing(linking: Linking, number: int, since: str | None) -> Standing:
         None if fell is None else linking.entries[fell[0]].date,
         None if fell is None else linking.entries[fell[1]].date,
         number not in linking.undecided,
+        linking.num_doors(left),
     )
 
 

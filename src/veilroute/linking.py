@@ -407,6 +407,7 @@ class Linking:
         for entry in self.entries:
             self.ids.append(self.roster.enter(entry.domain, entry.places, entry.privacy, entry.close))
         self._chances: dict[int, dict[int, dict[int, float]]] = {}
+        self._apart: dict[tuple[int, tuple[int, ...]], bool | None] = {}
         self._seen: dict[int, list[tuple[Sighting, ...]]] = {}
         self._days_of: dict[tuple[int, str | None, int | None], frozenset[int]] = {}
         self._places = [{person: at for at, person in enumerate(ids)} for ids in self.ids]
@@ -434,6 +435,7 @@ class Linking:
         self._seen.clear()
         self._days_of.clear()
         self.__dict__.pop("_without", None)
+        self.__dict__.pop("_doors", None)
         return numbers
 
     @cached_property
@@ -506,6 +508,22 @@ class Linking:
             key=lambda people: (len(people), sorted(people)),
             default=frozenset(range(len(self.roster.places))),
         )
+
+    def num_doors(self, people: Iterable[int]) -> int:
+        """At how many places some people are: several names at one door are one place to an observer."""
+        return len({self._doors[person] for person in people})
+
+    @cached_property
+    def _doors(self) -> list[object]:
+        """Per person the door: where it is or, without coordinates, the first person who is known to be there too."""
+        doors: list[object] = [
+            number if place.at is None else place.at for number, place in enumerate(self.roster.places)
+        ]
+        for entry, ids in zip(self.entries, self.ids, strict=True):
+            if entry.privacy.ell == 0:  # then only those at one node are near each other
+                for one, other in sorted(tuple(sorted((ids[a], ids[b]))) for a, b in entry.near):
+                    doors[other] = doors[one]
+        return doors
 
     def lines(
         self,
@@ -601,10 +619,15 @@ class Linking:
             return False
         if beta is None and (entry.privacy.spread == "all-pairs" or not near):
             return len(left) >= entry.privacy.k
+        known = self._first[number], tuple(left)
+        if beta is None and known in self._apart:
+            return self._apart[known]
         is_near = np.array([[frozenset((one, other)) in near for other in left] for one in left], dtype=np.bool_)
         close = close_masks(is_near.reshape(len(left), len(left)))
         if beta is None:
-            return has_apart(close, entry.privacy.k)
+            # All members of a class may have the same history, so the answer is kept.
+            self._apart[known] = has_apart(close, entry.privacy.k)
+            return self._apart[known]
         masses = [self.weight(number, at, seen) for at in left]
         total = math.fsum(masses)
         return total > 0 and heaviest_area(masses, close) <= beta * total * (1 + ROUNDING)

@@ -89,10 +89,10 @@ class _Explainer:
         for at in range(len(seen)):
             people = frozenset.intersection(*(min((s.members for s in each), key=len) for each in seen[: at + 1]))
             left = people & self.coverable
-            if len(left) >= k:
+            if linking.num_doors(left) >= k:
                 continue
             entry = linking.entries[seen[at][0].entry]
-            if len(people) >= k:
+            if linking.num_doors(people) >= k:
                 return self._company_gone(number, entry, people)
             reason = f"since {entry.date} linked trips leave {self.names(left)}"
             advice = f"k={k} already on {entry.date}"

@@ -23,7 +23,7 @@ from ledger_weeks import write_chain
 from plain_links import Links, UnclearError
 from reference import adjacency, distances
 from scipy_optima import Oracle, draw_case
-from veilroute.entries import LEDGER_FORMAT, TRIPS, Identity, entry_of, places_of
+from veilroute.entries import LEDGER_FORMAT, TRIPS, Entry, Gap, Identity, Place, entry_of, places_of
 
 NUM_QUICK, NUM_PROBLEMS = 20, 300
 
@@ -59,12 +59,29 @@ class LinkedOracle(Oracle):
     @cached_property
     def links(self) -> Links:
         """The days and, as one more of which nothing was seen, today's places: who is who among them."""
-        lines = [entry_of(day.playbook, [], f"2026-11-{at + 1:02}") for at, day in enumerate(self.days)]
+        lines: list[Entry] = []
+        for at, day in enumerate(self.days):
+            made = entry_of(day.playbook, [], f"2026-11-{at + 1:02}")
+            lines.append(replace(made, close=self._close(day.playbook.problem.domain, made.places, lines)))
         problem = self.world.problem
         labels = [problem.candidates[i] for i in problem.counted]
         places = places_of(problem.domain, labels, problem.names)
         today = replace(lines[0], domain=problem.domain.sha256, places=places, classes=(), refused=(), kind="day")
+        today = replace(today, close=self._close(problem.domain, places, lines))
         return Links([*lines, replace(today, privacy=self.privacy, prior=None, shares=())], self.trips, self.identities)
+
+    def _close(self, domain: vr.Domain, places: Sequence[Place], lines: Sequence[Entry]) -> tuple[Gap, ...]:
+        """Of each place how far it is from earlier ones on the same map, if that is less than ell."""
+        graph, found = adjacency(domain), []
+        for at, place in enumerate(places):
+            ahead = distances(graph, domain.node(place.label))
+            for number, line in enumerate(lines):
+                for i, other in enumerate(line.places if line.domain == domain.sha256 else ()):
+                    node = domain.node(other.label)
+                    gap = min(ahead[node], distances(graph, node)[domain.node(place.label)])
+                    if gap < self.privacy.ell * (1 - 1e-9):
+                        found.append((at, number, i, float(f"{gap:.9g}")))
+        return tuple(found)
 
     @cached_property
     def sights(self) -> dict[Any, list[frozenset[Any]]]:

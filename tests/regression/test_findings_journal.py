@@ -4,6 +4,7 @@ what F9 and F12 have to do with them."""
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from dataclasses import replace
 from itertools import combinations
@@ -184,3 +185,55 @@ def test_f9_a_playbook_under_a_risk_can_be_extended_and_keeps_its_promise(seed: 
                 if all(far[one][domain.node(other)] < 3 for one, other in combinations(area, 2)):
                     total = sum(weight[label] for label in group)
                     assert sum(weight[label] for label in area) <= 0.5 * total * (1 + 1e-9)
+
+
+def test_f5_a_ledger_counts_doors_and_not_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two names at one door are left of a place: one place, in the table and in the plain data."""
+    names = ["a", "b", "c", "d"]
+    usual = replace(entry("abcd"), privacy=vr.Privacy(k=2), places=tuple(Place(name) for name in names))
+    first = replace(usual, classes=((0, 1, 2, 3),), near=((0, 1), (2, 3)))
+    second = replace(usual, date="2026-11-17", playbook="f" * 64, classes=((0, 1), (2, 3)), near=((0, 1), (2, 3)))
+    path = tmp_path / "week.jsonl"
+    vr.new_ledger(path).enter(first).enter(second, anyway=True)
+    report = vr.read_ledger(path).check()
+    assert [(len(each.left), each.num_left, each.qualifies) for each in report.candidates] == [(2, 1, False)] * 4
+    assert run(["ledger", "check", str(path), "--json"]) == 1
+    assert [each["num_left"] for each in json.loads(capsys.readouterr().out)["candidates"]] == [1] * 4
+
+
+def test_f12_doubled_rings_are_decided() -> None:
+    """Eight rings of five, each place twice: 16 can be apart and not 17; all 80 members ask the same question."""
+    near = tuple(
+        (10 * ring + a, 10 * ring + b)
+        for ring in range(8)
+        for a in range(10)
+        for b in range(a + 1, 10)
+        if (a // 2 - b // 2) % 5 in (0, 1, 4)
+    )
+    usual = replace(entry("ab"), places=tuple(Place(f"p{at:02}") for at in range(80)), near=near)
+    for k, is_kept in ((16, True), (17, False)):
+        linking = Linking([replace(usual, classes=(tuple(range(80)),), privacy=vr.Privacy(k=k, ell=9))])
+        assert all((linking.broken(person) is None) == is_kept for person in range(80))
+        assert not linking.undecided
+
+
+def test_f12_entering_a_playbook_says_what_it_assumes_of_earlier_days(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trips before Friday are said not to be linked: `ledger add` says so, and who pays if they are."""
+    monkeypatch.chdir(tmp_path)
+    domain = vr.grid_domain(["." * 12] * 3)
+    places = [(2, 1), (2, 4), (2, 7), (2, 10)]
+    problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 11))], places)
+
+    def book(groups: list[list[tuple[int, int]]], problem: vr.Problem) -> vr.Playbook:
+        classes = [{"members": each, "route": vr.cover(problem, each).walk} for each in groups]
+        return vr.playbook_from_classes(problem, vr.Privacy(k=2), classes)
+
+    ledger = vr.new_ledger("week.jsonl").add(book([places[:2], places[2:]], problem), day="2026-11-16")
+    past = ledger.past(problem, vr.Privacy(k=2), since="2026-11-20")
+    book([places[::2], places[1::2]], replace(problem, past=past)).write("friday.json")
+    assert run(["ledger", "add", "week.jsonl", "friday.json", "--date", "2026-11-20"]) == 0
+    told = capsys.readouterr().err
+    assert "assumes that trips before 2026-11-20 cannot be linked" in told
+    assert "earlier promises to 2,1 2,4 2,7 2,10 are broken" in " ".join(told.split())

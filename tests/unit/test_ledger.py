@@ -85,8 +85,8 @@ class TestCheck:
         assert not report.safe
         assert [each.name for each in report.short] == ["c", "d", "e", "f"]
         assert report.to_dict()["candidates"][2] == {
-            "candidate": "c", "name": "c", "left": ["c"], "qualifies": False, "hidden": True, "broken": "2026-11-01",
-            "since": "2026-11-03",
+            "candidate": "c", "name": "c", "left": ["c"], "num_left": 1, "qualifies": False, "hidden": True,
+            "broken": "2026-11-01", "since": "2026-11-03",
         }  # fmt: skip
 
     def test_trips_before_a_day_cannot_be_linked(self, ledger: Ledger) -> None:

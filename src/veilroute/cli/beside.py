@@ -56,7 +56,8 @@ def link_warning(playbook: Playbook, folder: Path) -> str:
             met.append(path)
             shared |= both
             left |= {member: left[member] & others[member] for member in both}
-    num_short = sum(len(left[member]) < playbook.privacy.k for member in shared)
+    node = playbook.problem.domain.node  # several names at one node are one place
+    num_short = sum(len(set(map(node, left[member]))) < playbook.privacy.k for member in shared)
     if not shared or (playbook.planner == "reuse" and not num_short):
         return ""
     named = f"{met[0]} hides" if len(met) == 1 else f"{met[0]} and {len(met) - 1} more hide"

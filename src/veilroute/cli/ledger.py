@@ -117,7 +117,13 @@ def enter_playbook(
         emit(f"{turnover}\n" if turnover else "")
         emit(f"{assumption(ledger.trips)}\n")
         _emit_head(ledger)
-    report = ledger.check(None if book.past is None else book.past.since)
+    since = None if book.past is None else book.past.since
+    if since is not None and (all_trips := ledger.check()).short:
+        remark(
+            f"this playbook assumes that trips before {since} cannot be linked. If an observer links them all the "
+            f"same, earlier promises to {_names(all_trips.short)} are broken"
+        )
+    report = ledger.check(since)
     if not report.safe:
         remark(f"linked trips leave too few for {_names(report.short)}; see why: veilroute ledger check")
     return DONE
@@ -401,7 +407,7 @@ def broken_lines(broken: Sequence[Standing]) -> list[str]:
         return []
     lines = [f"Entering it would break earlier promises to {_names(broken)}:"]
     for each in broken[:_MOST_NAMES]:
-        left = f"{len(each.left)} {'place' if len(each.left) == 1 else 'places'}"
+        left = f"{each.num_left} {'place' if each.num_left == 1 else 'places'}"
         lines.append(f"  {each.name}: hidden since {each.broken}; an observer who links all trips has {left} left.")
     lines.append("So `ledger add` refuses it. Leave these places in the plan, with those they were hidden with.")
     return lines
@@ -425,7 +431,7 @@ def _table(report: LedgerReport) -> Table:
         else:
             state = f"that of {each.broken} broken on {each.since}" + ("" if each.is_hidden else ", no route now")
         people = listing([name(label) for label in each.left], _MOST_NAMES)
-        table.add_row(each.name, str(len(each.left)), state, people)
+        table.add_row(each.name, str(each.num_left), state, people)
     return table
 
 
