@@ -701,13 +701,19 @@ class DayFindings(NamedTuple):
 
 
 def judge_orders(
-    orders: Orders, streets: StreetMap, touch: Callable[[frozenset[Place]], Hashable], *, is_sampled: bool = False
+    orders: Orders,
+    streets: StreetMap,
+    visited: Mapping[Place, Hashable],
+    *,
+    known: Iterable[Place] = (),
+    is_counted: bool = True,
 ) -> DayFindings:
     """What someone makes of a day who knows which sets of orders may be behind it, and how probable each is.
 
     An order is moved in thought to every other place, while all other orders stay: behind it are all nodes for which
-    the day might look the same. The parts of a day are the places for which, if they are alone, the program does the
-    same: in each the observer names the most probable node.
+    the day might look the same. Orders that were ``known`` before the day are left where they are. ``visited`` has the
+    places that are visited, with what the program makes of an order there alone: where this is the same, the places are
+    one part of the day, of which the observer names the most probable node.
     """
     nodes = sorted(set(streets.node.values()))
     bit = {place: 1 << at for at, place in enumerate(streets.node)}
@@ -720,16 +726,15 @@ def judge_orders(
 
     sure = {node: any_of([node]) for node in nodes}
     parts: dict[Hashable, set[int]] = {}
-    for place in streets.node:
-        if any(bit[place] & ordered for ordered in sets):
-            parts.setdefault(touch(frozenset([place])), set()).add(streets.node[place])
+    for place, made in visited.items():
+        parts.setdefault(made, set()).add(streets.node[place])
     guesses = [max(sure[node] for node in part) for part in parts.values()]
     areas = streets.maximal_areas()
     in_area = None if areas is None else max(map(any_of, areas), default=0.0)
     behind = None
-    if not is_sampled:
+    if is_counted:
         for ordered in sets:
-            for place in (place for place in streets.node if ordered & bit[place]):
+            for place in (place for place in streets.node.keys() - set(known) if ordered & bit[place]):
                 others = ordered & ~bit[place]
                 num = sum(any((others | bit[other]) in sets for other in at_node[node]) for node in nodes)
                 behind = num if behind is None else min(behind, num)
@@ -996,8 +1001,13 @@ def compare_day(
     found, is_sampled = watch_orders(asked, touch, run)
     if driven not in found:
         return [], is_sampled
-    today = judge_orders(found[driven], streets, touch, is_sampled=is_sampled)
-    days = [judge_orders(each, streets, touch, is_sampled=True) for each in found.values()]
+    alone = {place: touch(frozenset([place])) for place in asked}
+    parts = {place: made for place, made in alone.items() if made <= visited}
+    known = [place for place, rate in rates.items() if rate >= 1]
+    today = judge_orders(found[driven], streets, parts, known=known, is_counted=not is_sampled)
+    days = [today]
+    if len(asked) == len(rates):
+        days += [judge_orders(each, streets, {}, is_counted=False) for each in found.values()]
     areas = [each.worst_order_area for each in days if each.worst_order_area is not None]
     achieved = today._asdict() | {
         "worst_order_ever": max(each.worst_order for each in days),
@@ -1033,8 +1043,8 @@ class SaidOfDays(NamedTuple):
     left: Mapping[Hashable, int]  #: how many are left of each person after all trips
     holds: Callable[[Hashable], bool]  #: whether the promises to somebody are said to be kept
     identified: int | None = None  #: how many are said to be left alone
-    #: What is said to stay possible, and how sure an observer can be, of everybody who had a trip.
-    figures: Mapping[str, float | None] = {}
+    #: Of an observer who sees so many nodes: what is said to stay possible, and how sure it can be, of whom it may be.
+    figures: Sequence[tuple[int | None, Mapping[str, float | None]]] = ()
     is_own_length: bool = False  #: whether of each day no more is seen than its own promise is about
 
 
@@ -1073,6 +1083,9 @@ def compare_days(
             if person in fewest:
                 about = f"{each.about}: left after all trips"
                 rows.append(Comparison(about, "num_possible", num, fewest[person], str(person)))
+        for m, figures in each.figures:
+            for found in linked((m,) * len(days), False):
+                rows += _compare_linked(each.about, found, figures, days, labels, maps)
     for at, (day, own) in enumerate(zip(days, labels, strict=True)):
         book, weights = day.playbook, counted_weights(day.playbook)
         for found in linked((book.privacy.m,) * len(days), subsets) if day.instead is None else ():
@@ -1085,4 +1098,26 @@ def compare_days(
             for each in said:
                 if each.holds(found.person):
                     rows += compare(f"{each.about}: promises kept", what, promised(book.privacy), where)
+    return rows
+
+
+def _compare_linked(
+    about: str,
+    found: Linked,
+    figures: Mapping[str, float | None],
+    days: Sequence[DayOut],
+    labels: Sequence[Mapping[Hashable, Place]],
+    maps: Sequence[StreetMap],
+) -> list[Comparison]:
+    """What linked trips tell of somebody, with the map and the weights of each day on which there was one."""
+    rows = []
+    for at in found.days:
+        day, own = days[at], labels[at]
+        has_trip = found.person in own and drive(day.playbook, own[found.person], Key(bytes(32))) is not None
+        if day.instead is not None or not has_trip:
+            continue
+        weights = weights_of(day.playbook)
+        beliefs = {own[who]: weights[own[who]] * chance for who, chance in found.possible.items() if who in own}
+        where = f"{found.person}, as day {at + 1} has it"
+        rows += compare(f"{about}: all trips linked", judge_sights([beliefs], maps[at]), figures, where)
     return rows

@@ -229,7 +229,7 @@ def expose(playbook: Playbook, driven: Iterable[int], terms: Terms) -> Exposure:
         bound=bound,
         across=across_text(playbook.privacy),
         worst_area=None if areas is None else worst_area,
-        bound_area=None if areas is None else max(map(odds.bound, areas), default=bound),
+        bound_area=None if areas is None else max([bound, *map(odds.bound, areas)]),
         pad_to=terms.pad_to,
         exceeds=exceeds,
     )
@@ -386,7 +386,7 @@ def _log_seen(touched: Sequence[float], silent: Sequence[float], num_free: int) 
     held = np.full(num + 1, -np.inf)  # that so many of them hold orders
     held[0] = 0.0
     for yes, no in zip(touched, silent, strict=True):
-        held = np.logaddexp(held + no, _shifted(held)[:-1] + _log(yes))
+        held = np.logaddexp(held + no, _shifted(held) + _log(yes))
     shares = [-math.log(math.comb(num_free - j, num - j)) for j in range(num + 1)]
     return float(np.logaddexp.reduce(held + shares))
 
