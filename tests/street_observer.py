@@ -216,7 +216,35 @@ def on_streets(rng: Random) -> list[Any]:
     if rng.random() < 0.25:
         asked["mechanism"] = "randomised"
     book = solve(replace(problem, prior=prior), vr.Privacy(ell=ell, measure=measure, **asked))
-    return [] if book is None else judge_book(book)
+    return [] if book is None else [*judge_book(book), *judge_stops(book)]
+
+
+def judge_stops(book: vr.Playbook) -> list[Any]:
+    """Whole routes, seen with where the van stops, as driver sheets have it: no more than what routes alone tell.
+
+    Figures of a part of the way are about nodes: a stop on it may tell more, and is not compared.
+    """
+    from veilroute.streets.stops import Stops
+
+    stops = Stops(book)
+
+    def run(place: Any, key: Key) -> Any:
+        routes = street.drive(book, place, key)
+        if routes is None:
+            return None
+        halts = ([stop.position for stop in stops.on_route(nodes, trip)] for trip, nodes in enumerate(routes))
+        return tuple((nodes, *some) for nodes, some in zip(routes, halts, strict=True))
+
+    streets, rows = street.streets_of(book), list[Any]()
+    if book.privacy.m is None:
+        counted = street.watch(street.counted_weights(book), run)
+        found = street.judge_sights(counted.beliefs.values(), streets)
+        rows += street.compare("promise, with stops", found, street.promised(book.privacy))
+    found = street.judge_sights(street.watch(street.weights_of(book), run).beliefs.values(), streets)
+    for each in shown_by_plan(book):
+        if each.m is None:
+            rows += street.compare("plan, with stops", found, each.figures, each.where)
+    return rows
 
 
 def other_planners(rng: Random) -> list[Any]:
@@ -408,9 +436,7 @@ def fresh_draws(rng: Random) -> list[Any]:
     report = vr.audit_linked([book] * num)
     left = {each.candidate: each.over_time[-1].num_left for each in report.candidates if each.over_time[-1]}
     identified = report.playbooks[-1].num_identified
-    said = street.SaidOfDays(
-        "linked audit", left, lambda _: report.holds, identified, figures=linked_figures(report)
-    )
+    said = street.SaidOfDays("linked audit", left, lambda _: report.holds, identified, figures=linked_figures(report))
     return [*rows, *street.compare_days([street.DayOut(book)] * num, [said], is_expected=False)]
 
 
@@ -609,9 +635,7 @@ def judge_weeks(weeks: Weeks, rng: Random, *, is_expected: bool, person: Any = l
             short = {who for who, own in steps.items() if any(step and step.is_short for step in own)}
             identified = audit.playbooks[-1].num_identified
             holds = _holds(audit.holds, short)
-            said.append(
-                street.SaidOfDays("linked audit", left, holds, identified, figures=linked_figures(audit))
-            )
+            said.append(street.SaidOfDays("linked audit", left, holds, identified, figures=linked_figures(audit)))
         rows += street.compare_days(days[first:], said, is_expected=is_expected, others=known)
         if len(days) - first < 5:
             said = [each._replace(left={}, identified=None, figures=()) for each in said]

@@ -475,9 +475,7 @@ def _in_words(
     first, second = (
         (each.num_possible, each.worst_place, each.worst, each.bayes_success) for each in (promised, whole)
     )
-    return report_exposures(
-        privacy, first, second, hidden_mass=covered_mass, num_trips=num_trips, near_share=near
-    )
+    return report_exposures(privacy, first, second, hidden_mass=covered_mass, num_trips=num_trips, near_share=near)
 
 
 def find_sights(playbook: Playbook, prior: Prior | None = None) -> Sights:

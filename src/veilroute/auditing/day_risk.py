@@ -124,7 +124,9 @@ class _Shares:
             nobody = math.prod(1 - rate for rate in rates.values())
             others = math.prod(1 - rates[member] for member in gone)
             # Somebody has ordered, and none of those who are left out. Small rates must not be lost in a difference.
-            rest = [math.log1p(-rate) if rate < 1 else -math.inf for member, rate in rates.items() if member not in gone]
+            rest = [
+                math.log1p(-rate) if rate < 1 else -math.inf for member, rate in rates.items() if member not in gone
+            ]
             some = others * -math.expm1(math.fsum(rest))
             largest = max(nobody, -math.expm1(math.fsum(_logs(rates.values()))))
             if self._pad_to is None:

@@ -191,9 +191,7 @@ def simulate_linked(books: Sequence[Playbook], ledger: Path | None, trips: str |
         if each.over_time[-1] is not None
     }
     identified = report.playbooks[-1].num_identified
-    said = street.SaidOfDays(
-        "Linked audit", left, lambda _: report.holds, identified, figures=linked_figures(report)
-    )
+    said = street.SaidOfDays("Linked audit", left, lambda _: report.holds, identified, figures=linked_figures(report))
     # Under a risk, fewer trips may tell more of an area than all of them.
     is_risk = any(book.privacy.beta is not None for book in order)
     subsets = is_risk and len(days) <= _MOST_DAYS
