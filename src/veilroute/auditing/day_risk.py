@@ -124,9 +124,7 @@ class _Shares:
             nobody = math.prod(1 - rate for rate in rates.values())
             others = math.prod(1 - rates[member] for member in gone)
             # Somebody has ordered, and none of those who are left out. Small rates must not be lost in a difference.
-            rest = [
-                math.log1p(-rate) if rate < 1 else -math.inf for member, rate in rates.items() if member not in gone
-            ]
+            rest = _logs(rate for member, rate in rates.items() if member not in gone)
             some = others * -math.expm1(math.fsum(rest))
             largest = max(nobody, -math.expm1(math.fsum(_logs(rates.values()))))
             if self._pad_to is None:
@@ -150,7 +148,7 @@ def _logs(rates: Iterable[float]) -> Iterator[float]:
 def _at_nodes(playbook: Playbook, members: Iterable[object]) -> list[list[object]]:
     at: dict[int, list[object]] = {}
     for member in members:
-        at.setdefault(playbook.problem.domain.node(member), []).append(member)  # type: ignore[arg-type]
+        at.setdefault(playbook.problem.domain.node(member), []).append(member)
     return list(at.values())
 
 

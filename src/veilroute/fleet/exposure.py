@@ -325,7 +325,7 @@ def _areas(playbook: Playbook, customers: Sequence[Label]) -> list[tuple[Label, 
 
     near: Flags = ~far_matrix(domain, [domain.node(label) for label in customers], privacy)
     rows = area_rows(near)
-    return [tuple(customers[at] for at in np.flatnonzero(row)) for row in (near if rows is None else rows)]
+    return [tuple(customers[at] for at in np.flatnonzero(row).tolist()) for row in (near if rows is None else rows)]
 
 
 def _any_of(labels: Sequence[Label], rates: Mapping[Label, float]) -> float:
@@ -381,7 +381,7 @@ def _chances_real(silent: Sequence[float], num_free: int) -> list[float]:
 
 
 def _log_seen(touched: Sequence[float], silent: Sequence[float], num_free: int) -> float:
-    """How probable it is, as a logarithm, that these classes are driven, each of which holds an order or nobody orders."""
+    """How probable it is, as a logarithm, that these classes are driven: those that hold orders, and dummies."""
     num = len(touched)
     held = np.full(num + 1, -np.inf)  # that so many of them hold orders
     held[0] = 0.0
