@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from veilroute.problem import ROUNDING, Privacy
@@ -42,7 +42,8 @@ class ExposureReport:
 
     exposures: tuple[Exposure, ...] = ()  #: empty when no place is hidden
     warnings: tuple[str, ...] = ()  #: why the state is not green although the playbook keeps its word
-    notes: tuple[str, ...] = ()  #: what may not be meant as it was asked; the state stays green
+    #: What may not be meant as it was asked; the state stays green.
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     def rows(self) -> list[tuple[str, str]]:
         """All of it as name and value."""

@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from veilroute.auditing.apartness import Spread, members_of
 from veilroute.auditing.survey import bare_survey
 from veilroute.days import Day
@@ -111,7 +113,7 @@ class _Shares:
         Of the classes that are neither driven always nor known to hold an order, j hold one: as coefficients of a
         polynomial. The others are one of so many sets of classes for show.
         """
-        weight, ways = 1.0, [1.0]
+        weight, ways = 1.0, np.ones(1)
         for at, members in self._groups.items():
             gone = without.get(at, ())
             rates = {member: self._rates[member] for member in members}
@@ -130,15 +132,12 @@ class _Shares:
             if self._pad_to is None:
                 weight *= some / largest
                 continue
-            longer = [0.0] * (len(ways) + 1)
-            for j, way in enumerate(ways):
-                longer[j] += way * nobody / largest
-                longer[j + 1] += way * some / largest
-            ways = longer
+            ways = np.convolve(ways, (nobody / largest, some / largest))
         if self._pad_to is None:
             return weight
         num = len(ways) - 1
-        return weight * math.fsum(way / math.comb(self._num_free - j, num - j) for j, way in enumerate(ways))
+        sets = [math.log(math.comb(self._num_free - j, num - j)) for j in range(num + 1)]  # the fewest are the last
+        return weight * math.fsum(way * math.exp(sets[-1] - each) for way, each in zip(ways, sets, strict=True))
 
 
 def _logs(rates: Iterable[float]) -> Iterator[float]:
