@@ -98,17 +98,25 @@ class _Shares:
         self._groups = {at: groups[at] for at in driven}
         self._class_of = {member: at for at, members in self._groups.items() for member in members}
         self._num_free = len(groups.keys() - self._always)
-        self._seen = self._weight({})
+        num = len(self._groups.keys() - self._always)
+        shown = range(num + 1) if self._pad_to is not None else ()
+        #: If so many of the driven classes hold an order, the logarithm of how many sets of dummies there are.
+        self._log_sets = [math.log(math.comb(self._num_free - j, num - j)) for j in shown]
+        self._seen = self._log_weight({})
 
     def any_of(self, labels: Iterable[object]) -> float:
         """How probable it is that at least one of some members of driven classes has ordered."""
         without: dict[int, list[object]] = {}
         for label in labels:
             without.setdefault(self._class_of[label], []).append(label)
-        return min(1.0, max(0.0, 1 - self._weight(without) / self._seen)) if self._seen > 0 else 0.0
+        if self._seen == -math.inf:
+            return 0.0
+        return min(1.0, max(0.0, -math.expm1(self._log_weight(without) - self._seen)))
 
-    def _weight(self, without: Mapping[int, Sequence[object]]) -> float:
+    def _log_weight(self, without: Mapping[int, Sequence[object]]) -> float:
         """How probable the day is together with no order of some members, up to a factor that is always the same.
+
+        A logarithm, because there may be more sets of classes for show than a float can count.
 
         Of the classes that are neither driven always nor known to hold an order, j hold one: as coefficients of a
         polynomial. The others are one of so many sets of classes for show.
@@ -134,10 +142,14 @@ class _Shares:
                 continue
             ways = np.convolve(ways, (nobody / largest, some / largest))
         if self._pad_to is None:
-            return weight
-        num = len(ways) - 1
-        sets = [math.log(math.comb(self._num_free - j, num - j)) for j in range(num + 1)]  # the fewest are the last
-        return weight * math.fsum(way * math.exp(sets[-1] - each) for way, each in zip(ways, sets, strict=True))
+            return math.log(weight) if weight > 0 else -math.inf
+        logs = [
+            math.log(weight) + math.log(way) - log_sets
+            for way, log_sets in zip(ways.tolist(), self._log_sets, strict=True)
+            if way > 0 and weight > 0
+        ]
+        most = max(logs, default=-math.inf)
+        return most + math.log(math.fsum(math.exp(log - most) for log in logs)) if logs else -math.inf
 
 
 def _logs(rates: Iterable[float]) -> Iterator[float]:
