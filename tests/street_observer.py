@@ -216,7 +216,35 @@ def on_streets(rng: Random) -> list[Any]:
     if rng.random() < 0.25:
         asked["mechanism"] = "randomised"
     book = solve(replace(problem, prior=prior), vr.Privacy(ell=ell, measure=measure, **asked))
-    return [] if book is None else judge_book(book)
+    return [] if book is None else [*judge_book(book), *judge_stops(book)]
+
+
+def judge_stops(book: vr.Playbook) -> list[Any]:
+    """Whole routes, seen with where the van stops, as driver sheets have it: no more than what routes alone tell.
+
+    Figures of a part of the way are about nodes: a stop on it may tell more, and is not compared.
+    """
+    from veilroute.streets.stops import Stops
+
+    stops = Stops(book)
+
+    def run(place: Any, key: Key) -> Any:
+        routes = street.drive(book, place, key)
+        if routes is None:
+            return None
+        halts = ([stop.position for stop in stops.on_route(nodes, trip)] for trip, nodes in enumerate(routes))
+        return tuple((nodes, *some) for nodes, some in zip(routes, halts, strict=True))
+
+    streets, rows = street.streets_of(book), list[Any]()
+    if book.privacy.m is None:
+        counted = street.watch(street.counted_weights(book), run)
+        found = street.judge_sights(counted.beliefs.values(), streets)
+        rows += street.compare("promise, with stops", found, street.promised(book.privacy))
+    found = street.judge_sights(street.watch(street.weights_of(book), run).beliefs.values(), streets)
+    for each in shown_by_plan(book):
+        if each.m is None:
+            rows += street.compare("plan, with stops", found, each.figures, each.where)
+    return rows
 
 
 def other_planners(rng: Random) -> list[Any]:
@@ -408,12 +436,18 @@ def fresh_draws(rng: Random) -> list[Any]:
     report = vr.audit_linked([book] * num)
     left = {each.candidate: each.over_time[-1].num_left for each in report.candidates if each.over_time[-1]}
     identified = report.playbooks[-1].num_identified
-    said = street.SaidOfDays("linked audit", left, lambda _: report.holds, identified)
+    said = street.SaidOfDays("linked audit", left, lambda _: report.holds, identified, figures=linked_figures(report))
     return [*rows, *street.compare_days([street.DayOut(book)] * num, [said], is_expected=False)]
 
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Linked days
+
+
+def linked_figures(report: Any) -> list[Any]:
+    """What a linked audit prints of each observer; versions before printed none of it."""
+    names = ("num_possible", "worst_place", "worst_area")
+    return [(each.m, {name: getattr(each, name) for name in names}) for each in getattr(report, "observers", ())]
 
 
 @dataclass
@@ -600,10 +634,11 @@ def judge_weeks(weeks: Weeks, rng: Random, *, is_expected: bool, person: Any = l
             steps = {person(each.candidate): each.over_time for each in audit.candidates}
             short = {who for who, own in steps.items() if any(step and step.is_short for step in own)}
             identified = audit.playbooks[-1].num_identified
-            said.append(street.SaidOfDays("linked audit", left, _holds(audit.holds, short), identified))
+            holds = _holds(audit.holds, short)
+            said.append(street.SaidOfDays("linked audit", left, holds, identified, figures=linked_figures(audit)))
         rows += street.compare_days(days[first:], said, is_expected=is_expected, others=known)
         if len(days) - first < 5:
-            said = [each._replace(left={}, identified=None) for each in said]
+            said = [each._replace(left={}, identified=None, figures=()) for each in said]
             rows += street.compare_days(days[first:], said, is_expected=is_expected, subsets=True, others=known)
     return rows
 
@@ -698,9 +733,9 @@ def contingencies(rng: Random) -> list[Any]:
 
 def fleets(rng: Random) -> list[Any]:
     """Days of a fleet, some classes driven for show: one day, and a standing order by a key from retouched copies."""
-    problem = draw_problem(rng, num=rng.randint(6, 8), has_twins=rng.random() < 0.2)
+    problem = draw_problem(rng, num=rng.randint(6, 8), has_twins=rng.random() < 0.4)
     problem = replace(problem, trips=[vr.Trip(problem.trips[0].start, problem.trips[0].start)])
-    book = solve(problem, vr.Privacy(k=rng.choice([2, 2, 3]), ell=rng.choice([0, 0, 1])))
+    book = solve(problem, vr.Privacy(k=rng.choice([2, 2, 3]), ell=rng.choice([0, 0, 1, 2, 4])))
     if book is None or not book.hidden_classes:
         return []
     num = len(book.hidden_classes)
@@ -730,16 +765,43 @@ def fleets(rng: Random) -> list[Any]:
 
     from veilroute.fleet import expose
 
-    rows = []
+    rows, streets = [], street.streets_of(book)
+    alone = {place: frozenset([number]) for place, number in number_of.items()}
+    known = [place for place, rate in rates.items() if rate >= 1]
     touch = lambda orders: frozenset(number_of[place] for place in orders)  # noqa: E731
-    for driven, posterior in street.watch_orders(rates, touch, run)[0].items():
+    for driven, orders in street.watch_orders(rates, touch, run)[0].items():
         shown = expose(book, driven[0], terms)
-        worst = max(posterior.values(), default=0.0)
+        visited = {place: made for place, made in alone.items() if made <= set(driven[0])}
+        found = street.judge_orders(orders, streets, visited, known=known)
         about = "fleet, one day" if len(copies) == 1 else "fleet, standing order"
-        rows.append(Comparison(about, "worst_place", shown.worst, worst))
-        sure = sum(value >= 1 - 1e-9 > rates[place] for place, value in posterior.items())
-        rows.append(Comparison(about, "identified", len(shown.identified), sure))
-        rows.append(Comparison(f"{about}: on any day", "worst_place", shown.bound, worst))
+        printed = {
+            "num_behind": (shown.smallest_left, found.num_behind),
+            "worst_order": (shown.worst, found.worst_order),
+            "worst_order_area": (getattr(shown, "worst_area", None), found.worst_order_area),
+            "worst_order_ever": (shown.bound, found.worst_order),
+            "worst_order_area_ever": (getattr(shown, "bound_area", None), found.worst_order_area),
+            "best_orders": (shown.bayes_success, found.best_orders),
+            "identified": (len(shown.identified), street._num_identified(orders, streets, rates)),
+        }
+        with suppress(ImportError):
+            from veilroute.auditing.day_risk import observe_day
+
+            day = vr.Day(book.sha256, terms, driven[0], (vr.Tour((), (), (), 0),), 0, 0)
+            audited = observe_day(book, day)
+            rows += [
+                Comparison(f"{about}, audit", name, value, achieved)
+                for name, value, achieved in (
+                    ("num_behind", audited.num_possible, found.num_behind),
+                    ("worst_order", audited.worst_place, found.worst_order),
+                    ("worst_order_area", audited.worst_area, found.worst_order_area),
+                )
+                if value is not None and achieved is not None
+            ]
+        rows += [
+            Comparison(about, name, value, achieved)
+            for name, (value, achieved) in printed.items()
+            if value is not None and achieved is not None
+        ]
     return rows
 
 

@@ -43,21 +43,6 @@ class Obstacle:
         return asdict(self) | {"parted_from": list(self.parted_from), "streets": list(self.streets)}
 
 
-def near_share(playbook: Playbook) -> float:
-    """How many of all pairs of candidates, as a share, stand closer to each other than ell; 0 without an ell.
-
-    One sweep of the map for each candidate, cut off at ell.
-    """
-    from veilroute.covering.task import far_matrix
-
-    problem, privacy = playbook.problem, playbook.privacy
-    nodes = [problem.candidate_nodes[i] for i in problem.counted]
-    num_pairs = len(nodes) * (len(nodes) - 1) // 2
-    if not privacy.ell or not num_pairs:
-        return 0.0
-    return 1 - int(far_matrix(problem.domain, nodes, privacy).sum()) / 2 / num_pairs
-
-
 def find_obstacles(playbook: Playbook, *, limit: int = MAX_OBSTACLES) -> tuple[Obstacle, ...]:
     """Explain the candidates that a playbook cannot cover or does not protect, in the order of its candidates.
 

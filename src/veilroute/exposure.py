@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from veilroute.problem import ROUNDING, Privacy
+
+UNKNOWN = "not worked out"
+_MANY_NEAR = 0.5  # the share of pairs closer than ell above which the ell may not be what was meant
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,8 @@ class Exposure:
 
     def rows(self) -> list[tuple[str, str]]:
         """The figures as name and value, in their order."""
-        return [
-            ("Places that stay possible", f"at least {self.num_possible}"),
-            ("How sure of one place", f"at most {percent(self.worst_place)}"),
-            (f"How sure of {self.across}", f"at most {percent(self.worst_area)}"),
-            ("Best guess of a place", f"right {percent(self.bayes_success)} of the time, averaged over {self.over}"),
-        ]
+        guess = ("Best guess of a place", guess_text(self.bayes_success, self.over))
+        return [*figure_rows(self.num_possible, self.worst_place, self.worst_area, self.across), guess]
 
 
 @dataclass(frozen=True)
@@ -43,27 +42,60 @@ class ExposureReport:
 
     exposures: tuple[Exposure, ...] = ()  #: empty when no place is hidden
     warnings: tuple[str, ...] = ()  #: why the state is not green although the playbook keeps its word
+    #: What may not be meant as it was asked; the state stays green.
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     def rows(self) -> list[tuple[str, str]]:
         """All of it as name and value."""
         rows = []
         for each in self.exposures:
             rows += [("An observer who sees", each.seen), *each.rows()]
-        return [*rows, *(("Warning", text) for text in self.warnings)]
+        return [*rows, *(("Warning", text) for text in (*self.warnings, *self.notes))]
 
     def to_lines(self) -> list[str]:
         """The same for a terminal."""
         lines = []
         for each in self.exposures:
-            width = max(len(name) for name, _ in each.rows()) + 1
-            lines.append(f"An observer who sees {each.seen}:")
-            lines += [f"  {name + ':':{width}} {value}" for name, value in each.rows()]
-        return [*lines, *(f"Warning: {text}" for text in self.warnings)]
+            lines += [f"An observer who sees {each.seen}:", *row_lines(each.rows())]
+        return [*lines, *(f"Warning: {text}" for text in (*self.warnings, *self.notes))]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for pages."""
         seats = [{"seen": each.seen, "rows": [list(row) for row in each.rows()]} for each in self.exposures]
-        return {"seats": seats, "warnings": list(self.warnings)}
+        return {"seats": seats, "warnings": list(self.warnings), "notes": list(self.notes)}
+
+
+def figure_rows(
+    num_possible: int | None,
+    worst_place: float | None,
+    worst_area: float | None,
+    across: str,
+    *,
+    is_of_orders: bool = False,
+) -> list[tuple[str, str]]:
+    """The three figures as name and value, in their order; ``None`` for one that was not worked out.
+
+    Of a fleet they are about orders: which places may be behind one, and how sure it is that there is one.
+    """
+    order = "an order at " if is_of_orders else ""
+    in_area = "an order in " if is_of_orders else ""
+    first = "Places that may be behind an order" if is_of_orders else "Places that stay possible"
+    return [
+        (first, UNKNOWN if num_possible is None else f"at least {num_possible}"),
+        (f"How sure of {order}one place", UNKNOWN if worst_place is None else f"at most {percent(worst_place)}"),
+        (f"How sure of {in_area}{across}", UNKNOWN if worst_area is None else f"at most {percent(worst_area)}"),
+    ]
+
+
+def guess_text(bayes_success: float, over: str) -> str:
+    """How often a best guess is right, and over what that is averaged."""
+    return f"right {percent(bayes_success)} of the time, averaged over {over}"
+
+
+def row_lines(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Figures for a terminal, values below each other."""
+    width = max((len(name) for name, _ in rows), default=0) + 1
+    return [f"  {name + ':':{width}} {value}" for name, value in rows]
 
 
 Figures = tuple[int | None, float | None, float | None, float | None]
@@ -71,7 +103,13 @@ Figures = tuple[int | None, float | None, float | None, float | None]
 
 
 def report_exposures(
-    privacy: Privacy, promised: Figures, whole: Figures, *, hidden_mass: float | None, num_trips: int = 1
+    privacy: Privacy,
+    promised: Figures,
+    whole: Figures,
+    *,
+    hidden_mass: float | None,
+    num_trips: int = 1,
+    near_share: float = 0.0,
 ) -> ExposureReport:
     """Put figures into words.
 
@@ -85,6 +123,8 @@ def report_exposures(
         How probable it is that the secret is hidden; ``None`` if that is not known.
     num_trips
         How many trips the observer links.
+    near_share
+        How many of all pairs of places, as a share, are closer together than ell.
     """
     trips = "" if num_trips == 1 else f" of {'both' if num_trips == 2 else f'all {num_trips}'} trips"
     across = across_text(privacy)
@@ -99,7 +139,14 @@ def report_exposures(
         if area is not None
     )
     warnings = (uncovered_text(hidden_mass), _area_text(privacy, exposures))
-    return ExposureReport(exposures, tuple(text for text in warnings if text is not None))
+    notes = () if near_share <= _MANY_NEAR else (_near_text(privacy, near_share),)
+    return ExposureReport(exposures, tuple(text for text in warnings if text is not None), notes)
+
+
+def _near_text(privacy: Privacy, near_share: float) -> str:
+    """That most places are closer together than ell, which may then not be what was meant."""
+    ell = f"ell={privacy.distance_text}"
+    return f"{near_share:.0%} of all pairs of places are closer together than {ell}. Is this distance too large?"
 
 
 def across_text(privacy: Privacy) -> str:

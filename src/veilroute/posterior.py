@@ -449,7 +449,8 @@ def find_exposures(playbook: Playbook) -> ExposureReport:
     """What an observer can find out within the promise and, for a finite m, from the whole route."""
     sights = find_sights(playbook)
     promised, whole = (sights.figures(sights.alike(m).values()) for m in (playbook.privacy.m, None))
-    report = _in_words(playbook.privacy, promised, whole, sights.covered_mass, len(playbook.trips))
+    near = near_share(playbook)
+    report = _in_words(playbook.privacy, promised, whole, sights.covered_mass, len(playbook.trips), near)
     text = _building_text(sights, promised.worst)
     return report if text is None else replace(report, warnings=(*report.warnings, text))
 
@@ -477,13 +478,33 @@ def _building_text(sights: Sights, worst: float | None) -> str | None:
     )
 
 
+def near_share(playbook: Playbook) -> float:
+    """How many of all pairs of candidates, as a share, stand closer to each other than ell; 0 without an ell.
+
+    One sweep of the map for each candidate, cut off at ell.
+    """
+    problem, privacy = playbook.problem, playbook.privacy
+    nodes = [problem.candidate_nodes[i] for i in problem.counted]
+    num_pairs = len(nodes) * (len(nodes) - 1) // 2
+    if not privacy.ell or not num_pairs:
+        return 0.0
+    from veilroute.covering.task import far_matrix  # here, because it loads kernels
+
+    return 1 - int(far_matrix(problem.domain, nodes, privacy).sum()) / 2 / num_pairs
+
+
 def _in_words(
-    privacy: Privacy, promised: RiskFigures, whole: RiskFigures, covered_mass: float, num_trips: int
+    privacy: Privacy,
+    promised: RiskFigures,
+    whole: RiskFigures,
+    covered_mass: float,
+    num_trips: int,
+    near: float = 0.0,
 ) -> ExposureReport:
     first, second = (
         (each.num_possible, each.worst_place, each.worst, each.bayes_success) for each in (promised, whole)
     )
-    return report_exposures(privacy, first, second, hidden_mass=covered_mass, num_trips=num_trips)
+    return report_exposures(privacy, first, second, hidden_mass=covered_mass, num_trips=num_trips, near_share=near)
 
 
 def find_sights(playbook: Playbook, prior: Prior | None = None) -> Sights:

@@ -15,6 +15,8 @@ from veilroute.bench.dataset import INDEX, SUMS, export_dataset, verify_dataset
 from veilroute.bench.suites import find_terrain
 from veilroute.cli.main import run
 from veilroute.playbook import playbook_from_json
+from veilroute.plotting.scene import playbook_scene
+from veilroute.posterior import find_exposures
 
 NAME = "rooms-2-1-16-partition"
 FIGURES = ("worst_posterior", "bayes_success", "hidden_mass", "total_extra", "worst_extra", "expected_mac")
@@ -173,6 +175,21 @@ def test_item13_an_ell_that_is_too_large_is_said(tmp_path: Path, capsys: pytest.
         assert ("Warning: " in (out := capsys.readouterr().out) and f"than ell={ell}" in out) == is_large
         assert run(["plan", str(path), "--json"]) in (0, 3)
         assert (json.loads(capsys.readouterr().out)["near_share"] > 0.5) == is_large
+
+
+def test_item13_an_ell_that_is_too_large_is_said_in_python_and_on_pages() -> None:
+    """Also where nothing can be hidden because of it; the state stays green, so it is no warning of the verdict."""
+    problem = building(8)
+    for ell, status, is_large in ((2, "optimal", False), (20, "optimal", True), (60, "infeasible", True)):
+        book = vr.solve(problem, vr.Privacy(k=2, ell=ell))
+        assert book.status == status
+        reports = [find_exposures(book), vr.audit(book).observer]
+        said = [" ".join(each.notes) for each in reports]
+        said += [" ".join(value for name, value in each.rows() if name == "Warning") for each in reports]
+        said.append(" ".join(playbook_scene(book)["playbook"]["observer"]["notes"]))
+        said.append(" ".join(vr.audit(book).to_dict()["observer"]["notes"]))
+        assert [f"than ell={ell}" in text for text in said] == [is_large] * 6
+        assert not any(f"than ell={ell}" in text for each in reports for text in each.warnings)
 
 
 def test_item13_more_places_than_there_are_is_infeasible(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,6 +30,19 @@ def test_a_day_holds_and_a_mark_in_a_file_is_found(command: Command, monday: Pat
     done = command("audit", "book.json", "--day", monday, "--reruns", 1, "--strict", "--terms", monday / "day.json")
     assert done.code == 0, done.out
     assert done.out.startswith("The day keeps its word: all 14 claims hold.")
+    told = done.out[: done.out.index("Claims")]
+    figures = (
+        "Places that may be behind an order:",
+        "How sure of an order at one place:",
+        "How sure of an order in an area",
+    )
+    assert sorted(figures, key=told.index) == list(figures)
+    seen = vr.exposure(vr.read_playbook("book.json"), vr.read_day(monday / "day.json"))
+    observer = json.loads(command("audit", "book.json", "--day", monday, "--reruns", 0, "--json").out)["observer"]
+    assert observer["num_possible"] == seen.smallest_left
+    assert observer["worst_place"] == pytest.approx(seen.worst)
+    assert observer["worst_area"] == pytest.approx(seen.worst_area)
+    assert [name for name, _ in seen.rows()][:2] == [each.rstrip(":") for each in figures[:2]]
     with (monday / "report.pdf").open("ab") as file:
         file.write(b" ")
     (monday / ".jones").touch()

@@ -318,6 +318,7 @@ def test_draws_must_be_those_of_an_occasion_in_the_ledger(office: Command) -> No
     assert office(*ask, "--key", "van.key", "--occasion", "monday").code == 0
     checked = office("ledger", "check", "drawn.jsonl")
     assert "Drawn once from the playbook of 2026-11-16: a place has at most 0.4" in checked.out
+    assert "of the time, averaged over everything that may be seen" in " ".join(checked.out.split())
     accounts = json.loads(office("ledger", "check", "drawn.jsonl", "--json").out)["accounts"]
     assert accounts[0]["after_another"]["worst"] > 0.4
     refused = office(*add, "--occasion", "tuesday")

@@ -12,6 +12,7 @@ import pytest
 import veilroute as vr
 from commands import Command
 from ledger_weeks import plan_week, random_days
+from veilroute.domain.turns import with_rules
 
 
 def save(books: list[vr.Playbook], folder: Path) -> list[str]:
@@ -53,6 +54,40 @@ def test_playbooks_planned_under_a_ledger_pass(command: Command, safe: list[str]
         assert "as far as could be checked under a past that was not given" in apart.out.splitlines()[0]
         under = json.loads(command("audit", name, "--ledger", "ledger.jsonl", "--json").out)
         assert [each["verdict"] for each in under["audits"]] == ["holds"]
+
+
+def test_three_figures_come_first_and_in_their_order(command: Command, safe: list[str]) -> None:
+    told = command("audit", "--ledger", "ledger.jsonl", *safe).out
+    told = told[: told.index("Claims")]
+    names = (
+        "links all trips of one secret:",
+        "Places that stay possible:",
+        "How sure of one place:",
+        "How sure of an ar",
+    )
+    assert sorted(names, key=told.index) == list(names)
+    (found,) = json.loads(command("audit", "--ledger", "ledger.jsonl", *safe, "--json").out)["observers"]
+    assert (found["m"], found["num_possible"] >= 2, found["worst_place"] <= 0.5) == (None, True, True)
+
+
+def test_for_a_finite_m_there_are_two_observers() -> None:
+    town = vr.grid_domain(["." * 8, "." * 8])
+    problem = vr.Problem(town, [vr.Trip((0, 0), (0, 7))], [(1, col) for col in range(1, 7)])
+    book = vr.solve(problem, vr.Privacy(k=3, m=2))
+    report = vr.audit_linked([book, book])
+    assert [each.m for each in report.observers] == [2, None]
+    first, whole = report.observers
+    assert first.num_possible >= 3 > whole.num_possible
+    assert "An observer who sees the first 2 nodes of each route and links all trips of one secret:" in report.to_text()
+
+
+def test_names_at_one_door_are_one_place_when_trips_are_linked() -> None:
+    town = vr.Domain.from_edges(3, [0, 1, 0, 2], [1, 0, 2, 0], [1.0] * 4, labels=["depot", "mill", "harbour"])
+    town = with_rules(town, None, [("mill too", 1)])
+    book = vr.solve(vr.Problem(town, [vr.Trip("depot", "depot")], ["mill", "harbour", "mill too"]), vr.Privacy(k=2))
+    (found,) = vr.audit_linked([book, book]).observers
+    assert found.num_possible == 2
+    assert found.worst_place == pytest.approx(2 / 3)
 
 
 def test_playbooks_planned_by_themselves_are_found(command: Command, unsafe: list[str]) -> None:

@@ -42,7 +42,9 @@ def test_observers(command: Command, planned: Path, name: str) -> None:
     data = json.loads(command("risk", planned, "--adversary", name, "--json").out)
     assert data["adversary"]["name"] == name
     assert 0 < data["adversary"]["success"] <= data["bayes_success"] + 1e-12
-    assert f"The {name} observer guesses right" in command("risk", planned, "--adversary", name).out
+    text = command("risk", planned, "--adversary", name).out
+    assert f"The {name} observer guesses right" in text
+    assert "of the time, on average over all trips that are covered" in text
 
 
 def test_a_playbook_without_its_map_needs_it(command: Command, planned: Path, building: Path, tmp_path: Path) -> None:

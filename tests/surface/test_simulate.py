@@ -23,6 +23,7 @@ def test_it_prints_what_is_achieved_beside_what_is_printed(command: Command, tmp
     assert "An observer who sees the whole route" in out
     assert "at most 50%" in out
     assert "The observer exceeds none of" in out
+    assert out.count("A simulated observer on the street.") == 1
     code, out, err = command("audit", path, "--simulate", "--json")
     assert code == 0, err
     data = json.loads(out)
@@ -128,9 +129,16 @@ def test_a_day_of_a_fleet(command: Command, planned: Path, tmp_path: Path) -> No
     assert made.code == 0, made.err
     code, out, err = command("audit", planned, "--day", folder, "--simulate", "--json")
     assert code == 0, (out, err)
-    worst = json.loads(out)["figures"][0]
-    assert worst["figure"] == "worst_customer"
-    assert abs(worst["printed"] - worst["achieved"]) < 1e-9
+    figures = {(row["about"], row["figure"]): row for row in json.loads(out)["figures"]}
+    own = {figure for about, figure in figures if about == "The day"}
+    assert own == {
+        "num_behind", "worst_order", "worst_order_area", "worst_order_ever", "worst_order_area_ever", "best_orders",
+        "identified",
+    }  # fmt: skip
+    for name in ("worst_order", "worst_order_area"):
+        for about in ("The day", "The day, as `veilroute audit --day` has it"):
+            row = figures[about, name]
+            assert abs(row["printed"] - row["achieved"]) < 1e-9
 
 
 def test_options_that_it_does_not_take(command: Command, planned: Path) -> None:

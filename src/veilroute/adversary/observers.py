@@ -200,7 +200,8 @@ class WatchReport:
         if self.success is None:
             return f"The {self.name} observer has nobody to look for.\n"
         rest = f", and {self.success_at_end:.1%} when all has been seen" if self.success_at_end != self.success else ""
-        return f"The {self.name} observer guesses right {self.success:.1%} of the time{rest}.\n"
+        over = "on average over all trips that are covered"
+        return f"The {self.name} observer guesses right {self.success:.1%} of the time, {over}{rest}.\n"
 
 
 def watch_playbook(playbook: Playbook, adversary: str = "bayesian", prior: Prior | None = None) -> WatchReport:

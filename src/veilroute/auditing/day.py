@@ -20,6 +20,7 @@ from random import Random
 from typing import Any
 
 from veilroute.auditing.apartness import Spread, mask_of
+from veilroute.auditing.day_risk import DayFigures, observe_day
 from veilroute.auditing.day_tours import ReplayedDay, check_tours
 from veilroute.auditing.survey import bare_survey
 from veilroute.auditing.underway import audit_underway
@@ -27,6 +28,7 @@ from veilroute.auditing.verdicts import ClaimVerdict, joint_verdict, judge, name
 from veilroute.days import Customer, Day, Terms, read_day
 from veilroute.domain.graph import Label
 from veilroute.errors import FileFormatError, InvalidInputError, VeilrouteError
+from veilroute.exposure import row_lines
 from veilroute.jsontext import dump_canonical, read_bytes
 from veilroute.playbook import Playbook
 from veilroute.progress import Progress, ProgressCallback
@@ -66,6 +68,7 @@ class DayReport:
     num_stops: int
     num_used: int  #: vehicles that have something to do
     smallest_class: int | None  #: the fewest members of a touched class
+    observer: DayFigures | None = None  #: what can be found out; ``None`` where the day is not one of its playbook
 
     @property
     def holds(self) -> bool:
@@ -87,6 +90,7 @@ class DayReport:
             "stops": self.num_stops,
             "vehicles_used": self.num_used,
             "smallest_class": self.smallest_class,
+            "observer": None if self.observer is None else self.observer._asdict(),
             "terms": [term.to_dict() for term in self.terms],
         }
 
@@ -99,13 +103,13 @@ class DayReport:
             first = f"Do not rely on this day: {number(len(broken), 'claim')} violated ({', '.join(broken)})."
         elif unproved:
             first = f"The day keeps its word as far as could be checked; not proved: {', '.join(unproved)}."
-        left = "" if self.smallest_class is None else f", and of each order at least {self.smallest_class} customers"
-        seen = (
-            f"Whoever watches all vehicles sees {number(self.num_stops, 'stop')} of {number(self.num_used, 'vehicle')} "
-            f"and is left with {number(len(self.touched), 'touched class', 'touched classes')}{left}."
-        )
+        seen = [
+            f"An observer who watches all vehicles sees {number(self.num_stops, 'stop')} of "
+            f"{number(self.num_used, 'vehicle')}, for {number(len(self.touched), 'class', 'classes')}:",
+            *(row_lines(self.observer.rows()) if self.observer is not None and self.touched else ()),
+        ]
         width = max(len(claim.claim) for claim in self.claims)
-        lines = [first, "", seen, "", "Claims"] if not broken else [first, "", "Claims"]
+        lines = [first, "", *seen, "", "Claims"] if not broken else [first, "", "Claims"]
         lines += [f"  {claim.word:8}  {claim.claim:{width}}  {claim.evidence}" for claim in self.claims]
         lines.append("  (What the playbook claims by itself is not among these: see `veilroute audit PLAYBOOK`.)")
         is_compared = any(term.agrees is not None for term in self.terms)
@@ -181,6 +185,7 @@ def audit_day(
         sum(len(tour.stops) for tour in found.tours),
         found.num_used,
         min(sizes, default=None),
+        observe_day(playbook, found) if all(claim.holds for claim in claims[:3]) else None,
     )
 
 
@@ -227,6 +232,7 @@ def _audit_rest(
         sum(len(tour.stops) for tour in rest.tours),
         rest.num_used,
         min(sizes, default=None),
+        observe_day(playbook, rest) if all(claim.holds for claim in claims) else None,
     )
 
 

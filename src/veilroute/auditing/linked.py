@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from veilroute.auditing.linked_risk import LinkedFigures, observe_linked
 from veilroute.auditing.neighbours import measure_gaps
 from veilroute.auditing.sightings import Observer, People, Sight, see_entry, see_playbook
 from veilroute.auditing.verdicts import ClaimVerdict, joint_verdict, judge, names, number
@@ -19,6 +20,7 @@ from veilroute.checks import check_name
 from veilroute.domain.graph import Label
 from veilroute.entries import LEDGER_FORMATS, TRIPS, Entry, Identity, Place, read_lines, read_trips
 from veilroute.errors import InvalidInputError
+from veilroute.exposure import row_lines
 from veilroute.journal import Journal, read_journal
 from veilroute.playbook import Playbook
 
@@ -79,6 +81,9 @@ class LinkedReport:
     matched: tuple[tuple[str, str], ...] = ()  #: places taken for one: what it was called, and what it is called now
     identities: tuple[Identity, ...] = ()  #: what the ledger says of places that are the same, or different
     moved: tuple[tuple[str, float], ...] = ()  #: places known by name that moved by at least 50 m, and how far
+    #: What observers can find out who link all trips: one who sees as many nodes as the promises are about at most and,
+    #: where that is not all and all playbooks are at hand, one who sees whole routes.
+    observers: tuple[LinkedFigures, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -126,6 +131,7 @@ class LinkedReport:
             "taken_for_the_same": [{"was": was, "now": now} for was, now in self.matched],
             "moved": [{"name": name, "distance_m": metres} for name, metres in self.moved],
             "identities": [each.to_dict() for each in self.identities],
+            "observers": [each._asdict() for each in self.observers],
             "claims": claims,
             "playbooks": playbooks,
             "candidates": candidates,
@@ -142,7 +148,10 @@ class LinkedReport:
         width = max(len(claim.claim) for claim in self.claims)
         claims = [f"  {claim.word:8}  {claim.claim:{width}}  {claim.evidence}" for claim in self.claims]
         claims.append("  (What each playbook claims by itself is not among these: see `veilroute audit PLAYBOOK`.)")
-        return "\n".join([first[self.verdict], *self._assumed(), "", "Claims", *claims, "", *self._over_time()]) + "\n"
+        told = [first[self.verdict], *self._assumed()]
+        for each in self.observers:
+            told += [f"An observer who sees {each.seen} and links all trips of one secret:", *row_lines(each.rows())]
+        return "\n".join([*told, "", "Claims", *claims, "", *self._over_time()]) + "\n"
 
     def _assumed(self) -> list[str]:
         """On what the verdict rests beside routes and maps, a line for each."""
@@ -324,7 +333,14 @@ def _report(
     claims = (judge("linked", list(problems.values()), shown, checked=is_checked), *extra)
     assumed = tuple((sight.date, sight.since) for sight in sights if sight.date is not None and sight.since is not None)
     matched, moved = tuple(observer.people.matched), tuple(observer.people.moved)
-    return LinkedReport(claims, tuple(playbooks), candidates, trips, assumed, matched, tuple(identities), moved)
+    found = [observe_linked(observer, lengths[-1] if lengths else None)]
+    if lengths and lengths[-1] is not None and None not in at_hand:
+        watcher = Observer(trips, People(identities))
+        for sight, book in zip(sights, at_hand, strict=True):
+            watcher.link(_seen_by(None, sight, book))
+        found.append(observe_linked(watcher, None))
+    told = tuple(each for each in found if each is not None)
+    return LinkedReport(claims, tuple(playbooks), candidates, trips, assumed, matched, tuple(identities), moved, told)
 
 
 def _shortfall(observer: Observer, person: int, at: int) -> str:

@@ -36,7 +36,10 @@ def observe(replayed: ReplayedPlaybook) -> ExposureReport:
     within_reach = math.fsum(weights[c] for c in survey.coverable)
     everything = math.fsum(weights.values())
     mass = replayed.mass(replayed.claimed) * (within_reach / everything if everything else 1.0)
-    return report_exposures(privacy, promised, whole, hidden_mass=mass, num_trips=len(replayed.survey.trips))
+    num = len(survey.counted)
+    close = replayed.rule.here.close
+    near = sum(close[c].bit_count() for c in survey.counted) / (num * (num - 1)) if privacy.ell > 0 and num > 1 else 0.0
+    return report_exposures(privacy, promised, whole, hidden_mass=mass, num_trips=len(survey.trips), near_share=near)
 
 
 def _figures(replayed: ReplayedPlaybook, groups: Sequence[Group]) -> Figures:

@@ -100,6 +100,22 @@ class StreetMap:
             self._areas[key] = best
         return self._areas[key]
 
+    def maximal_areas(self) -> list[frozenset[int]] | None:
+        """All sets of nodes that are pairwise less than ell apart and part of no larger one; ``None`` if too many."""
+        found: list[frozenset[int]] = []
+        todo = [(frozenset[int](), frozenset(self.close), frozenset[int]())]
+        for _ in range(_MAX_STEPS):
+            if not todo:
+                return found
+            area, rest, done = todo.pop()
+            if not rest:
+                found += [] if done or not area else [area]
+                continue
+            node = min(rest)
+            todo.append((area, rest - {node}, done | {node}))
+            todo.append((area | {node}, rest & self.close[node], done & self.close[node]))
+        return None
+
     def num_apart(self, nodes: Iterable[int]) -> int | None:
         """How many of some nodes there are at most with no two less than ell apart; ``None`` if it takes too long."""
         budget = [_MAX_STEPS]
@@ -637,14 +653,18 @@ def _is_changed(closure: Any, step: tuple[Any, Any]) -> bool:
 # Fleets
 
 
+Orders = dict[frozenset[Place], float]
+"""Sets of places that may have ordered, with how probable each is."""
+
+
 def watch_orders(
     rates: Mapping[Place, float],
     touch: Callable[[frozenset[Place]], Hashable],
     run: Callable[[Any, Key], Seen | None],
     *,
     seed: int = 0,
-) -> tuple[dict[Seen, dict[Place, float]], bool]:
-    """How probable it is after what is seen of a day that each place has ordered, and whether orders were sampled.
+) -> tuple[dict[Seen, Orders], bool]:
+    """After each thing that may be seen of a day: who may have ordered together; and whether orders were sampled.
 
     ``touch`` is what the program makes of orders, and ``run`` what is then seen of the day, or nothing if the program
     refuses it. All sets of orders are tried or, if there are too many, a sample of them.
@@ -652,26 +672,74 @@ def watch_orders(
     places, rng = list(rates), Random(seed)
     is_sampled = len(places) > _MOST_PLACES
     if is_sampled:
-        drawn = (frozenset(p for p in places if rng.random() < rates[p]) for _ in range(NUM_SAMPLES))
-        days = [(orders, 1 / NUM_SAMPLES) for orders in drawn]
+        drawn = Counter(frozenset(p for p in places if rng.random() < rates[p]) for _ in range(NUM_SAMPLES))
+        days = [(orders, num / NUM_SAMPLES) for orders, num in drawn.items()]
     else:
         sets = (frozenset(some) for size in range(len(places) + 1) for some in combinations(places, size))
         days = [(orders, math.prod(rates[p] if p in orders else 1 - rates[p] for p in places)) for orders in sets]
     shown: dict[Hashable, Outcomes] = {}
-    totals: dict[Seen, float] = {}
-    ordered: dict[Seen, dict[Place, float]] = {}
+    found: dict[Seen, Orders] = {}
     for orders, mass in days:
         touched = touch(orders)
         if touched not in shown:
             shown[touched] = try_draws(partial(run, touched))
             is_sampled |= shown[touched].is_sampled
         for seen, chance in shown[touched].chances.items():
-            if seen is not None and mass > 0:
-                totals[seen] = totals.get(seen, 0.0) + mass * chance
-                mine = ordered.setdefault(seen, {})
-                for place in orders:
-                    mine[place] = mine.get(place, 0.0) + mass * chance
-    return {seen: {p: part / totals[seen] for p, part in mine.items()} for seen, mine in ordered.items()}, is_sampled
+            if seen is not None and mass * chance > 0:
+                found.setdefault(seen, {})[orders] = mass * chance
+    totals = {seen: math.fsum(mine.values()) for seen, mine in found.items()}
+    return {seen: {o: part / totals[seen] for o, part in mine.items()} for seen, mine in found.items()}, is_sampled
+
+
+class DayFindings(NamedTuple):
+    """What the observer makes of a day. A place is a node, under whatever names somebody there orders."""
+
+    num_behind: int | None  #: at how many nodes an order may be instead of where it is, at least; ``None`` without one
+    worst_order: float  #: how probable it is that somebody at one node has ordered, at most
+    worst_order_area: float | None  #: that somebody in an area has, at most; ``None`` if this takes too long
+    best_orders: float  #: the same as for the worst node, averaged over the parts of the day
+
+
+def judge_orders(
+    orders: Orders,
+    streets: StreetMap,
+    visited: Mapping[Place, Hashable],
+    *,
+    known: Iterable[Place] = (),
+    is_counted: bool = True,
+) -> DayFindings:
+    """What someone makes of a day who knows which sets of orders may be behind it, and how probable each is.
+
+    An order is moved in thought to every other place, while all other orders stay: behind it are all nodes for which
+    the day might look the same. Orders that were ``known`` before the day are left where they are. ``visited`` has the
+    places that are visited, with what the program makes of an order there alone: where this is the same, the places are
+    one part of the day, of which the observer names the most probable node.
+    """
+    nodes = sorted(set(streets.node.values()))
+    bit = {place: 1 << at for at, place in enumerate(streets.node)}
+    at_node = {node: [place for place in streets.node if streets.node[place] == node] for node in nodes}
+    sets = {sum(bit[place] for place in some): mass for some, mass in orders.items()}
+
+    def any_of(some: Iterable[int]) -> float:
+        asked = sum(bit[place] for node in some for place in at_node[node])
+        return min(1.0, math.fsum(mass for ordered, mass in sets.items() if ordered & asked))
+
+    sure = {node: any_of([node]) for node in nodes}
+    parts: dict[Hashable, set[int]] = {}
+    for place, made in visited.items():
+        parts.setdefault(made, set()).add(streets.node[place])
+    guesses = [max(sure[node] for node in part) for part in parts.values()]
+    areas = streets.maximal_areas()
+    in_area = None if areas is None else max(map(any_of, areas), default=0.0)
+    behind = None
+    if is_counted:
+        for ordered in sets:
+            for place in (place for place in streets.node.keys() - set(known) if ordered & bit[place]):
+                others = ordered & ~bit[place]
+                num = sum(any((others | bit[other]) in sets for other in at_node[node]) for node in nodes)
+                behind = num if behind is None else min(behind, num)
+    best = math.fsum(guesses) / len(guesses) if guesses else 0.0
+    return DayFindings(behind, max(sure.values(), default=0.0), in_area, best)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -720,7 +788,12 @@ FIGURES = {
     "worst_ball": "How sure of a place and all near it",
     "bayes_success": "Best guess of a place, on average",
     "hidden_mass": "Share of trips that are covered",
-    "worst_customer": "How sure of one customer's order",
+    "num_behind": "Places that may be behind an order",
+    "worst_order": "How sure of an order at one place",
+    "worst_order_area": "How sure of an order in an area",
+    "worst_order_ever": "The same of one place on any day",
+    "worst_order_area_ever": "The same of an area on any day",
+    "best_orders": "Best guess of each part, on average",
     "identified": "Who is identified",
 }
 """What is printed, in words."""
@@ -901,29 +974,66 @@ def compare_detours(playbook: Any, about: str, news: Sequence[News], **how: Any)
     return rows
 
 
+class SaidOfDay(NamedTuple):
+    """What somebody prints of a day, by the names of :data:`FIGURES`; ``None`` for what is not printed."""
+
+    about: str
+    figures: Mapping[str, float | None]
+
+
 def compare_day(
+    streets: StreetMap,
     rates: Mapping[Place, float],
     touch: Callable[[frozenset[Place]], frozenset[int]],
     run: Callable[[frozenset[int], Key], Seen | None],
     driven: Seen,
-    printed: Mapping[str, float],
+    said: Sequence[SaidOfDay],
 ) -> tuple[list[Comparison], bool]:
-    """What a fleet's day tells of each customer's orders, beside what is printed; and whether orders were sampled.
+    """What a fleet's day tells of orders, beside what is printed; and whether orders were sampled.
 
-    ``touch`` and ``run`` are as in :func:`watch_orders`, and ``driven`` is what was seen of the day. Nobody has ordered
-    for whom the program would have done something else whoever else had.
+    ``touch`` and ``run`` are as in :func:`watch_orders`, and ``driven`` is what was seen of the day. What is said of
+    any day is compared with every day that may come, if these can be tried.
     """
-    visited = set(driven)
-    asked = {place: rate for place, rate in rates.items() if touch(frozenset([place])) <= visited}
+    visited, asked = set(driven), dict(rates)
+    if len(asked) > _MOST_PLACES:
+        # Nobody has ordered for whom the program would have done something else whoever else had.
+        asked = {place: rate for place, rate in rates.items() if touch(frozenset([place])) <= visited}
     found, is_sampled = watch_orders(asked, touch, run)
     if driven not in found:
         return [], is_sampled
-    posterior = found[driven]
+    alone = {place: touch(frozenset([place])) for place in asked}
+    parts = {place: made for place, made in alone.items() if made <= visited}
+    known = [place for place, rate in rates.items() if rate >= 1]
+    today = judge_orders(found[driven], streets, parts, known=known, is_counted=not is_sampled)
+    days = [today]
+    if len(asked) == len(rates):
+        days += [judge_orders(each, streets, {}, is_counted=False) for each in found.values()]
+    areas = [each.worst_order_area for each in days if each.worst_order_area is not None]
+    achieved = today._asdict() | {
+        "worst_order_ever": max(each.worst_order for each in days),
+        "worst_order_area_ever": max(areas, default=None),
+        "identified": _num_identified(found[driven], streets, rates),
+    }
     slack = 4 / math.sqrt(NUM_SAMPLES) if is_sampled else 0.0
-    sure = sum(value >= 1 - _NEARLY > rates[place] for place, value in posterior.items())
-    achieved = {"worst_customer": max(posterior.values(), default=0.0), "identified": sure}
-    rows = [Comparison("The day", name, value, achieved[name], slack=slack) for name, value in printed.items()]
+    rows = [
+        Comparison(each.about, name, value, achieved[name], slack=slack)
+        for each in said
+        for name, value in each.figures.items()
+        if value is not None and achieved[name] is not None
+    ]
     return rows, is_sampled
+
+
+def _num_identified(orders: Orders, streets: StreetMap, rates: Mapping[Place, float]) -> int:
+    """How many places have certainly ordered, they or somebody at their node, of whom that was not known before."""
+    num = 0
+    for place in rates:
+        here = frozenset(other for other in rates if streets.node[other] == streets.node[place])
+        before = 1 - math.prod(1 - rates[other] for other in here)
+        after = math.fsum(mass for some, mass in orders.items() if some & here)
+        is_driven = any(place in some for some in orders)
+        num += is_driven and after >= 1 - _NEARLY > before
+    return num
 
 
 class SaidOfDays(NamedTuple):
@@ -933,6 +1043,8 @@ class SaidOfDays(NamedTuple):
     left: Mapping[Hashable, int]  #: how many are left of each person after all trips
     holds: Callable[[Hashable], bool]  #: whether the promises to somebody are said to be kept
     identified: int | None = None  #: how many are said to be left alone
+    #: Of an observer who sees so many nodes: what is said to stay possible, and how sure it can be, of whom it may be.
+    figures: Sequence[tuple[int | None, Mapping[str, float | None]]] = ()
     is_own_length: bool = False  #: whether of each day no more is seen than its own promise is about
 
 
@@ -971,6 +1083,9 @@ def compare_days(
             if person in fewest:
                 about = f"{each.about}: left after all trips"
                 rows.append(Comparison(about, "num_possible", num, fewest[person], str(person)))
+        for m, figures in each.figures:
+            for found in linked((m,) * len(days), False):
+                rows += _compare_linked(each.about, found, figures, days, labels, maps)
     for at, (day, own) in enumerate(zip(days, labels, strict=True)):
         book, weights = day.playbook, counted_weights(day.playbook)
         for found in linked((book.privacy.m,) * len(days), subsets) if day.instead is None else ():
@@ -983,4 +1098,26 @@ def compare_days(
             for each in said:
                 if each.holds(found.person):
                     rows += compare(f"{each.about}: promises kept", what, promised(book.privacy), where)
+    return rows
+
+
+def _compare_linked(
+    about: str,
+    found: Linked,
+    figures: Mapping[str, float | None],
+    days: Sequence[DayOut],
+    labels: Sequence[Mapping[Hashable, Place]],
+    maps: Sequence[StreetMap],
+) -> list[Comparison]:
+    """What linked trips tell of somebody, with the map and the weights of each day on which there was one."""
+    rows = []
+    for at in found.days:
+        day, own = days[at], labels[at]
+        has_trip = found.person in own and drive(day.playbook, own[found.person], Key(bytes(32))) is not None
+        if day.instead is not None or not has_trip:
+            continue
+        weights = weights_of(day.playbook)
+        beliefs = {own[who]: weights[own[who]] * chance for who, chance in found.possible.items() if who in own}
+        where = f"{found.person}, as day {at + 1} has it"
+        rows += compare(f"{about}: all trips linked", judge_sights([beliefs], maps[at]), figures, where)
     return rows

@@ -415,7 +415,8 @@ def broken_lines(broken: Sequence[Standing]) -> list[str]:
 
 def _odds(knowledge: Knowledge) -> str:
     right = f"{knowledge.bayes_success:.1%}"
-    return f"a place has at most {knowledge.worst:.3g}, and the best guess is right {right} of the time"
+    over = "averaged over everything that may be seen"
+    return f"a place has at most {knowledge.worst:.3g}, and the best guess is right {right} of the time, {over}"
 
 
 def _table(report: LedgerReport) -> Table:

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from veilroute.auditing import audit_linked, audit_playbook, street
+from veilroute.auditing.day_risk import observe_day
+from veilroute.auditing.linked import LinkedReport
 from veilroute.checks import check_name
 from veilroute.cli import instances
 from veilroute.cli.console import DONE, VIOLATED, emit, emit_json, live_progress
@@ -14,13 +16,14 @@ from veilroute.closures import GIVE_UP, Replan
 from veilroute.days import Day, read_day
 from veilroute.entries import TRIPS
 from veilroute.errors import InvalidInputError
-from veilroute.fleet import exposure, pad
+from veilroute.fleet import Exposure, exposure, pad
 from veilroute.keys import Key
 from veilroute.ledger import read_ledger
 from veilroute.playbook import Playbook
 from veilroute.posterior import find_exposures, measure_risk
 
 NUM_TRIPS = 10_000
+_MOST_DAYS = 6  #: of so many days all sets are linked
 _KNOWS = "A simulated observer on the street. It knows the map, the places and this program; it reads no group."
 
 
@@ -72,7 +75,7 @@ def simulate_playbook(book: Playbook) -> street.Simulation:
     for closure, trip in closures.items():
         news = [street.News(closure)]
         rows += street.compare_detours(book, "Contingencies", news, trip=trip, entries=book.contingencies)
-    return street.Simulation((*found.rows, *rows), (_KNOWS, *found.notes))
+    return street.Simulation((*found.rows, *rows), found.notes)
 
 
 def _printed(book: Playbook) -> Iterator[street.Shown]:
@@ -111,7 +114,7 @@ def simulate_replan(book: Playbook, found: Replan) -> street.Simulation:
 
 
 def simulate_day(book: Playbook, day: Day) -> street.Simulation:
-    """A day of a fleet: what it tells of each customer's orders."""
+    """A day of a fleet: what it tells of orders, beside all that `fleet` and `audit --day` print of it."""
     if day.after is not None:
         raise InvalidInputError("--day", "with --simulate a whole day; of the rest of one say `--day` without it")
     shown = exposure(book, day)
@@ -126,13 +129,37 @@ def simulate_day(book: Playbook, day: Day) -> street.Simulation:
         except InvalidInputError:
             return None  # more classes have to be driven than agreed: such a day is refused
 
-    printed = {"worst_customer": shown.worst, "identified": len(shown.identified)}
     rates = {place: shown.rates[place] for place in number_of}
-    rows, is_sampled = street.compare_day(rates, touch, run, day.touched, printed)
+    said = [street.SaidOfDay("The day", _printed_of_day(shown)), _audited_day(book, day)]
+    rows, is_sampled = street.compare_day(street.streets_of(book), rates, touch, run, day.touched, said)
     notes = [_KNOWS, "Customers order at the rates of the terms; all sets of orders were tried."]
     if is_sampled:
         notes[1] = "Customers order at the rates of the terms; there are too many sets of orders, so they were sampled."
     return street.Simulation(tuple(rows), tuple(notes))
+
+
+def _printed_of_day(shown: Exposure) -> dict[str, float | None]:
+    """All that `fleet` prints of what can be found out."""
+    return {
+        "num_behind": shown.smallest_left,
+        "worst_order": shown.worst,
+        "worst_order_area": shown.worst_area,
+        "worst_order_ever": shown.bound,
+        "worst_order_area_ever": shown.bound_area,
+        "best_orders": shown.bayes_success,
+        "identified": len(shown.identified),
+    }
+
+
+def _audited_day(book: Playbook, day: Day) -> street.SaidOfDay:
+    """All that `audit --day` prints of it."""
+    audited = observe_day(book, day)
+    figures = {
+        "num_behind": audited.num_possible,
+        "worst_order": audited.worst_place,
+        "worst_order_area": audited.worst_area,
+    }
+    return street.SaidOfDay("The day, as `veilroute audit --day` has it", figures)
 
 
 def simulate_linked(books: Sequence[Playbook], ledger: Path | None, trips: str | None) -> street.Simulation:
@@ -164,5 +191,21 @@ def simulate_linked(books: Sequence[Playbook], ledger: Path | None, trips: str |
         if each.over_time[-1] is not None
     }
     identified = report.playbooks[-1].num_identified
-    said = street.SaidOfDays("Linked audit", left, lambda _: report.holds, identified)
-    return street.Simulation(tuple(street.compare_days(days, [said], is_expected=is_expected)), tuple(notes))
+    said = street.SaidOfDays("Linked audit", left, lambda _: report.holds, identified, figures=linked_figures(report))
+    # Under a risk, fewer trips may tell more of an area than all of them.
+    is_risk = any(book.privacy.beta is not None for book in order)
+    subsets = is_risk and len(days) <= _MOST_DAYS
+    if subsets:
+        notes.append("The promises were compared with what any of the trips tell, not only all of them.")
+    elif is_risk:
+        notes.append(f"All trips were linked; fewer of them were not tried, as there are more than {_MOST_DAYS} days.")
+    rows = street.compare_days(days, [said], is_expected=is_expected, subsets=subsets)
+    return street.Simulation(tuple(rows), tuple(notes))
+
+
+def linked_figures(report: LinkedReport) -> list[tuple[int | None, dict[str, float | None]]]:
+    """What a linked audit prints of each observer."""
+    return [
+        (each.m, {"num_possible": each.num_possible, "worst_place": each.worst_place, "worst_area": each.worst_area})
+        for each in report.observers
+    ]

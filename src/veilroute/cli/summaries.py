@@ -12,18 +12,17 @@ from rich.table import Table
 from veilroute.bench.executors import peak_memory_mb
 from veilroute.cli import console
 from veilroute.cli.ledger import shortfall_lines
-from veilroute.diagnosis import MAX_OBSTACLES, Obstacle, coverable_positions, find_obstacles, near_share
+from veilroute.diagnosis import MAX_OBSTACLES, Obstacle, coverable_positions, find_obstacles
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label
 from veilroute.exposure import percent
 from veilroute.playbook import Claims, Playbook, PlaybookClass
-from veilroute.posterior import find_doors, find_exposures
+from veilroute.posterior import find_doors, find_exposures, near_share
 from veilroute.problem import ROUNDING, Past
 from veilroute.rules import least_risk
 from veilroute.shortfalls import Shortfall
 
 _SAYS_LITTLE = 1.0  # a gap above which the bound is of no use to judge a plan by
-_MANY_NEAR = 0.5  # the share of pairs closer than ell above which the ell may not be what was meant
 _MOST_REASONS = 12
 _MOST_ROWS = 200
 
@@ -114,11 +113,6 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None, shortfall
     screen = console.stdout()
     for line in (*headline(playbook), *find_doors(playbook)):
         screen.print(line)
-    if (share := near_share(playbook)) > _MANY_NEAR:
-        ell = f"ell={playbook.privacy.distance_text}"
-        screen.print(
-            f"Warning: {share:.0%} of all pairs of candidates are closer together than {ell}. Is it too large?"
-        )
     hidden = playbook.hidden_classes
     if playbook.claims.num_anonymized:
         screen.print(_class_table(playbook, hidden[:_MOST_ROWS]))
@@ -193,6 +187,8 @@ def headline(playbook: Playbook) -> list[str]:
     span = "the whole route" if privacy.m is None else f"the first {privacy.m} nodes"
     wanted = f"k={privacy.k}" if privacy.risk is None else f"risk at most {percent(privacy.risk)}"
     goal = f"{wanted}, ell={privacy.distance_text}, {span}, spread by {privacy.spread}"
+    exposed = find_exposures(playbook)
+    notes = [f"Warning: {text}" for text in exposed.notes]
     if playbook.status == "infeasible":
         advice = "Lower k or ell, or add candidates." if privacy.risk is None else "Allow more risk, or lower ell."
         if playbook.past is not None and playbook.past.left:
@@ -203,14 +199,15 @@ def headline(playbook: Playbook) -> list[str]:
             advice = (
                 f"k={privacy.k} asks for {privacy.k} possible places, and there are {num}: lower k, or add candidates."
             )
-        return [f"Nothing can be hidden: no class of candidates reaches {goal}.", advice]
+        return [f"Nothing can be hidden: no class of candidates reaches {goal}.", advice, *notes]
     if not claims.num_anonymized and playbook.planner == "reuse":
         return [
             f"Nothing is hidden: no class of the earlier playbook reaches {goal} on this trip.",
             "Lower k or ell, or plan all trips together, before the first one is taken.",
+            *notes,
         ]
     if not claims.num_anonymized:
-        return [f"Nothing is hidden: no class was found that reaches {goal}.", "That is not proved impossible."]
+        return [f"Nothing is hidden: no class was found that reaches {goal}.", "That is not proved impossible.", *notes]
     num_classes = len(playbook.hidden_classes)
     word = "class" if num_classes == 1 else "classes"
     if privacy.mechanism == "randomised":
@@ -223,7 +220,7 @@ def headline(playbook: Playbook) -> list[str]:
     lines = [
         f"{claims.num_anonymized} of {claims.num_coverable} candidates hidden in {num_classes} {word} ({goal}).",
         f"Routes are {mean:.1%} longer {average} than without hiding ({figure} {mean:.6g}{of_mac}).",
-        *find_exposures(playbook).to_lines(),
+        *exposed.to_lines(),
     ]
     if claims.total_extra is not None and claims.worst_extra is not None:
         total, worst = (cost_text(playbook.domain, cost) for cost in (claims.total_extra, claims.worst_extra))

@@ -7,16 +7,18 @@ order independently of each other, each with its rate (docs/theory, :ref:`theory
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Floats
+from veilroute.areas import area_rows
+from veilroute.arrays import Flags, Floats
 from veilroute.days import Day, Terms
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError
+from veilroute.exposure import across_text, figure_rows, guess_text, percent, row_lines
 from veilroute.playbook import Playbook
 
 _SURE = 1 - 1e-9
@@ -31,7 +33,8 @@ class ExposedClass:
     number: int
     real: float  #: how probable it is that it holds an order
     posterior: Mapping[Label, float]  #: how probable it is that each member has ordered
-    #: Of each node where members are: who is there, and how probable it is that somebody there has ordered.
+    #: Of each node where members are: which of them are there, and how probable it is that somebody at the node has
+    #: ordered, also somebody of another class.
     doors: tuple[tuple[tuple[Label, ...], float], ...]
 
 
@@ -47,7 +50,10 @@ class Exposure:
     rates: Mapping[Label, float]  #: how probable an order of each customer is beforehand
     rate: float | None  #: what was taken for who has no rate of its own; ``None`` where all have one
     is_given: bool  #: whether the terms say that rate; else it was reckoned from how many classes were driven
-    bound: float  #: what no day gives anybody more than at these rates, padded or not
+    bound: float  #: what no day gives a door more than at these rates, padded or not
+    across: str  #: ``an area less than 300 m across``
+    worst_area: float | None  #: how sure an observer can be of an order in an area; ``None`` without a map
+    bound_area: float | None  #: and what no day exceeds
     pad_to: int | None
     exceeds: float | None  #: how probable it is that a day has to drive more classes than ``pad_to``
 
@@ -65,7 +71,10 @@ class Exposure:
     @property
     def smallest_left(self) -> int | None:
         """The fewest doors of a driven class at which somebody may have ordered; ``None`` where nobody may have."""
-        return min((num for each in self.classes if (num := sum(value > 0 for _, value in each.doors))), default=None)
+        possible = (
+            sum(any(each.posterior[label] > 0 for label in labels) for labels, _ in each.doors) for each in self.classes
+        )
+        return min((num for num in possible if num), default=None)
 
     @property
     def identified(self) -> tuple[Label, ...]:
@@ -92,12 +101,31 @@ class Exposure:
             "rate": None if self.rate is None else _rounded(self.rate),
             "worst": _rounded(self.worst),
             "bound": _rounded(self.bound),
+            "worst_area": None if self.worst_area is None else _rounded(self.worst_area),
+            "bound_area": None if self.bound_area is None else _rounded(self.bound_area),
             "bayes_success": _rounded(self.bayes_success),
             "smallest_left": self.smallest_left,
             "identified": len(self.identified),
             "exceeds": None if self.exceeds is None else _rounded(self.exceeds),
             "customers": customers,
         }
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What an observer can find out, as name and value, in the order of all reports."""
+        # A rate that was reckoned from this day is another one on the next.
+        when = "on any day" if self.rate is None or self.is_given else "at the rate below, on any day"
+        figures = figure_rows(self.smallest_left, self.worst, self.worst_area, self.across, is_of_orders=True)
+        bounds = (None, self.bound, self.bound_area)
+        rows = [
+            (name, value if bound is None else f"{value} ({when} at most {percent(bound)})")
+            for (name, value), bound in zip(figures, bounds, strict=True)
+        ]
+        guess = guess_text(self.bayes_success, "the classes that are driven")
+        return [
+            *rows,
+            ("Best guess of a place in each driven class", guess),
+            ("Customers who are identified", str(len(self.identified))),
+        ]
 
     def text(self) -> str:
         """The same in a few lines."""
@@ -107,16 +135,7 @@ class Exposure:
         shown += f", and nobody in the other{'' if rest == 1 else f' {rest}'} has ordered." if rest else "."
         lines = [shown]
         if self.classes:
-            # A rate that was reckoned from this day is another one on the next.
-            when = "on any day" if self.rate is None or self.is_given else "at the rate below, on any day"
-            lines.append(
-                f"Whoever watches the whole day gives a customer at most {self.worst:.1%} ({when} at most "
-                f"{self.bound:.1%}), and is right {self.bayes_success:.1%} of the time when naming one of each class."
-            )
-        if self.smallest_left is not None:
-            is_shared = any(len(labels) > 1 for each in self.classes for labels, _ in each.doors)
-            few = f"{self.smallest_left} {'door' if is_shared else 'customer'}{'' if self.smallest_left == 1 else 's'}"
-            lines.append(f"Behind an order may be {few} or more; identified: {len(self.identified)}.")
+            lines += ["An observer who watches the whole day:", *row_lines(self.rows())]
         if self.exceeds is not None:
             lines.append(
                 f"More than {self.pad_to} classes have to be driven with a probability of {self.exceeds:.2g} a day."
@@ -178,23 +197,26 @@ def expose(playbook: Playbook, driven: Iterable[int], terms: Terms) -> Exposure:
     else:
         chances = _chances_real([silent[number - 1] for number in drawn], len(free))
         real = dict(zip(drawn, chances, strict=True))
-    doors = [_doors(playbook, members) for members in groups]
+    odds = _Odds(groups, rates, always, dict.fromkeys(always, 1.0) | real, silent, len(free), terms.pad_to)
+    customers = [label for members in groups for label in members]
+    doors, areas = _doors(playbook, customers), _areas(playbook, customers)
+    of_door = {label: labels for labels in doors for label in labels}
+    at_door = {labels: odds.of(labels) for labels in doors}
     classes = []
     for number in shown:
-        members = [(label,) for label in groups[number - 1]]
-        if number in always:
-            touched = -math.expm1(silent[number - 1])
-            given, at_doors = ([_any_of(each, rates) for each in some] for some in (members, doors[number - 1]))
-        else:
-            touched = real[number]
-            given, at_doors = (
-                [touched * part for part in _in_touched(some, rates)] for some in (members, doors[number - 1])
-            )
-        posterior = dict(zip(groups[number - 1], given, strict=True))
-        by_door = tuple(zip(doors[number - 1], at_doors, strict=True))
+        touched = -math.expm1(silent[number - 1]) if number in always else real[number]
+        posterior = {label: odds.of((label,)) for label in groups[number - 1]}
+        parts: dict[tuple[Label, ...], list[Label]] = {}
+        for label in groups[number - 1]:
+            parts.setdefault(of_door[label], []).append(label)
+        by_door = tuple((tuple(here), at_door[labels]) for labels, here in parts.items())
         classes.append(ExposedClass(number, touched, posterior, by_door))
-    worst = [max(_in_touched(doors[number - 1], rates)) for number in free]
-    worst += [_any_of(labels, rates) for number in always for labels in doors[number - 1]]
+    bound = max(map(odds.bound, doors), default=0.0)
+    # A door is an area as well. One whose bound is no higher than what was found cannot be the worst.
+    worst_area = max(at_door.values(), default=0.0)
+    for area in areas or ():
+        if odds.bound(area) > worst_area:
+            worst_area = max(worst_area, odds.of(area))
     exceeds = None
     if terms.pad_to is not None:
         exceeds = _exceeds([silent[number - 1] for number in free], len(drawn))
@@ -204,30 +226,106 @@ def expose(playbook: Playbook, driven: Iterable[int], terms: Terms) -> Exposure:
         rates=rates,
         rate=None if all_given else usual,
         is_given=terms.rate is not None,
-        bound=max(worst, default=0.0),
+        bound=bound,
+        across=across_text(playbook.privacy),
+        worst_area=None if areas is None else worst_area,
+        bound_area=None if areas is None else max([bound, *map(odds.bound, areas)]),
         pad_to=terms.pad_to,
         exceeds=exceeds,
     )
 
 
-def _doors(playbook: Playbook, members: Iterable[Label]) -> list[tuple[Label, ...]]:
-    """The members at each node; each by itself where the map is not there to tell."""
+class _Odds:
+    """How probable it is, after what is seen, that at least one of some customers has ordered.
+
+    ``real`` has per driven class how probable it is that it holds an order; of the others nobody has ordered.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[tuple[Label, ...]],
+        rates: Mapping[Label, float],
+        always: Collection[int],
+        real: Mapping[int, float],
+        silent: Sequence[float],
+        num_free: int,
+        pad_to: int | None,
+    ) -> None:
+        self._groups, self._rates, self._always, self._real = groups, rates, always, real
+        self._number_of = {label: at for at, members in enumerate(groups, start=1) for label in members}
+        self._drawn = [number for number in real if number not in always]
+        self._silent, self._num_free, self._is_padded = silent, num_free, pad_to is not None
+
+    def bound(self, labels: Iterable[Label]) -> float:
+        """What no day exceeds: the probability if all their classes are driven, and none of them for show."""
+        return 1 - math.prod(1 - self._part(number, own) for number, own in self._by_class(labels).items())
+
+    def of(self, labels: Iterable[Label]) -> float:
+        """The same on this day."""
+        parts = {number: self._part(number, own) for number, own in self._by_class(labels).items()}
+        always = [part for number, part in parts.items() if number in self._always]
+        drawn = {number: part for number, part in parts.items() if number in self._drawn}
+        if len(always) + len(drawn) == 1:
+            return max(0.0, *always, *(self._real[number] * part for number, part in drawn.items()))
+        nobody = math.prod(1 - part for part in always)
+        if drawn and self._is_padded:
+            nobody *= self._nobody_of(drawn)
+        else:
+            nobody *= math.prod(1 - part for part in drawn.values())
+        return min(1.0, 1 - nobody)
+
+    def _nobody_of(self, parts: Mapping[int, float]) -> float:
+        """How probable it is that none of some customers has ordered; parts are as in ``_part``."""
+        silent = [self._silent[number - 1] for number in self._drawn]
+        touched = [-math.expm1(each) for each in silent]
+        without = [one * (1 - parts.get(number, 0.0)) for one, number in zip(touched, self._drawn, strict=True)]
+        seen = _log_seen(touched, silent, self._num_free)
+        return math.exp(_log_seen(without, silent, self._num_free) - seen) if seen > -math.inf else 1.0
+
+    def _by_class(self, labels: Iterable[Label]) -> dict[int, list[Label]]:
+        found: dict[int, list[Label]] = {}
+        for label in labels:
+            found.setdefault(self._number_of[label], []).append(label)
+        return found
+
+    def _part(self, number: int, labels: Sequence[Label]) -> float:
+        """How probable it is that one of some members has ordered, in a class that is always driven or holds an order.
+
+        Where nobody of it was expected to order, all members are as likely, as they are where all rates are equal and
+        go to 0.
+        """
+        if number in self._always:
+            return _any_of(labels, self._rates)
+        touched = -math.expm1(self._silent[number - 1])
+        if not touched:
+            return len(labels) / len(self._groups[number - 1])
+        return min(1.0, _any_of(labels, self._rates) / touched)
+
+
+def _doors(playbook: Playbook, customers: Iterable[Label]) -> list[tuple[Label, ...]]:
+    """The customers at each node; each by itself where the map is not there to tell."""
     at: dict[object, list[Label]] = {}
-    for label in members:
+    for label in customers:
         at.setdefault(label if playbook.domain is None else playbook.domain.node(label), []).append(label)
     return [tuple(labels) for labels in at.values()]
 
 
-def _in_touched(groups: Sequence[tuple[Label, ...]], rates: Mapping[Label, float]) -> list[float]:
-    """How probable it is that somebody in each part of a class has ordered, when somebody in the class has.
+def _areas(playbook: Playbook, customers: Sequence[Label]) -> list[tuple[Label, ...]] | None:
+    """Customers who are pairwise closer than ell, as many as can be; ``None`` where the map is not there to tell.
 
-    Where nobody was expected to, all members are as likely, as they are where all rates are equal and go to 0.
+    Where there are too many such areas, each customer with all that are close to it: what contains an area is no less
+    probable to hold an order.
     """
-    members = [label for group in groups for label in group]
-    touched = -math.expm1(_log_silent([rates[label] for label in members]))
-    if not touched:
-        return [len(group) / len(members) for group in groups]
-    return [min(1.0, _any_of(group, rates) / touched) for group in groups]
+    domain, privacy = playbook.domain, playbook.privacy
+    if domain is None:
+        return None
+    if privacy.ell <= 0 or not customers:
+        return []
+    from veilroute.covering.task import far_matrix  # here, because it loads kernels
+
+    near: Flags = ~far_matrix(domain, [domain.node(label) for label in customers], privacy)
+    rows = area_rows(near)
+    return [tuple(customers[at] for at in np.flatnonzero(row).tolist()) for row in (near if rows is None else rows)]
 
 
 def _any_of(labels: Sequence[Label], rates: Mapping[Label, float]) -> float:
@@ -280,6 +378,17 @@ def _chances_real(silent: Sequence[float], num_free: int) -> list[float]:
         seen[:-1] = np.logaddexp(seen[:-1] + no, seen[1:] + yes)
         seen[-1] = -np.inf
     return chances[::-1]
+
+
+def _log_seen(touched: Sequence[float], silent: Sequence[float], num_free: int) -> float:
+    """How probable it is, as a logarithm, that these classes are driven: those that hold orders, and dummies."""
+    num = len(touched)
+    held = np.full(num + 1, -np.inf)  # that so many of them hold orders
+    held[0] = 0.0
+    for yes, no in zip(touched, silent, strict=True):
+        held = np.logaddexp(held + no, _shifted(held) + _log(yes))
+    shares = [-math.log(math.comb(num_free - j, num - j)) for j in range(num + 1)]
+    return float(np.logaddexp.reduce(held + shares))
 
 
 def _shifted(row: Floats) -> Floats:

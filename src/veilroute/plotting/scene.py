@@ -114,11 +114,12 @@ def playbook_scene(playbook: Playbook) -> dict[str, Any]:
     laid = [_laid(playbook, trip) for trip in range(len(playbook.trips))]
     trips = [_trip(playbook, plane, trip, routes) for trip, routes in enumerate(laid)]
     left_out = [*playbook.exposed_candidates, *playbook.uncoverable]
+    observer = observer_report(playbook).to_dict()
     book: dict[str, Any] = {
         "title": "Playbook",
         "lead": trips[0]["lead"],
         "hint": promise_text(playbook),
-        "observer": observer_report(playbook).to_dict() | {"notes": find_doors(playbook)},
+        "observer": observer | {"notes": [*observer["notes"], *find_doors(playbook)]},
         "summary": [list(row) for row in summary_rows(playbook)],
         "notHidden": [playbook.name(label) for label in left_out],
         "status": playbook.status,

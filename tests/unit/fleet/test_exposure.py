@@ -171,7 +171,8 @@ def test_rates_that_leave_nobody_else_identify_and_certain_orders_were_known() -
     found = expose(book, [1, 2], terms_of({(1, 1): 0.2, (1, 2): 0.0, (1, 3): 1.0, (1, 4): 0.1}))
     assert found.identified == ((1, 1),)
     assert found.smallest_left == 1
-    assert "1 customer or more; identified: 1." in found.text()
+    assert "at least 1\n" in found.text()
+    assert "identified:                           1" in found.text()
 
 
 def test_a_class_that_nobody_was_expected_to_order_in() -> None:
@@ -201,6 +202,7 @@ def test_a_day_is_read_and_figures_are_plain_data() -> None:
     found = vr.exposure(book, day)
     assert found.to_dict() == {
         "driven": 1, "classes": 2, "pad_to": 1, "rate": 0.1, "worst": 0.168067226891, "bound": 0.526315789474,
+        "worst_area": 0.168067226891, "bound_area": 0.526315789474,
         "bayes_success": 0.168067226891, "smallest_left": 2, "identified": 0, "exceeds": 0.0361,
         "customers": [{"customer": (1, col), "rate": 0.1, "posterior": 0.168067226891} for col in (3, 4)],
     }  # fmt: skip
