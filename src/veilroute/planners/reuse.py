@@ -15,7 +15,7 @@ on its own map only, which its hash tells; on others its candidates are found ag
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +25,9 @@ from veilroute.covering.fields import MAX_MEMBERS, FieldsEngine
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.domain.graph import Domain, Label, plain_label
-from veilroute.entries import spots_of
+from veilroute.entries import Place, places_of, spots_of
 from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.linking import is_elsewhere
+from veilroute.linking import Roster, is_elsewhere
 from veilroute.planners.pbp import part_after
 from veilroute.planners.plan import Plan, PlannedClass, find_class_prefix, plan_prefix, plan_unproved, shared_class
 from veilroute.playbook import Playbook
@@ -145,7 +145,23 @@ def find_again(earlier: Playbook, domain: Domain, names: Mapping[Label, str]) ->
             "a playbook made on this very map, or one whose candidates have names or coordinates that this map has as "
             "well; plan all trips together in one problem instead",
         )
+    if was is not None:
+        told = [label for label in known if label in candidates and label in labels_now]
+        _check_moved(earlier, places_of(was, told, earlier.names), domain, names, [labels_now[each] for each in told])
     return labels_now
+
+
+def _check_moved(
+    earlier: Playbook, before: Sequence[Place], domain: Domain, names: Mapping[Label, str], labels: Sequence[Label]
+) -> None:
+    """Raise when a place is called like one and is where another one was: its class would be that of a neighbour."""
+    roster = Roster()
+    roster.enter(earlier.domain_sha256, before, earlier.privacy)
+    try:
+        roster.enter(domain.sha256, places_of(domain, labels, names), earlier.privacy)
+    except InvalidInputError:
+        expected = "a playbook whose places have the names that they had (was the list numbered again?)"
+        raise InvalidInputError("partition", expected) from None
 
 
 def _names(names: Mapping[Label, str], labels: Iterable[Label]) -> dict[Label, list[str]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -186,6 +187,29 @@ def test_names_that_lead_elsewhere_are_refused() -> None:
     for now in (problem(town(ORDER, closed=6), swapped), problem(town(ORDER, closed=6, shift=0.1), names)):
         with pytest.raises(vr.InvalidInputError, match="the same names on this map"):
             reuse(now, earlier, ell=0)
+
+
+def test_a_list_that_was_numbered_again_is_refused() -> None:
+    """The same doors some 9 m off, and each has the number of its neighbour: classes would be those of neighbours."""
+    street = [(24.9 + 0.0015 * at, 60.17) for at in range(7)]  # 83 m from door to door
+
+    def problem(numbers: Sequence[int], off: float) -> vr.Problem:
+        domain = street_domain(
+            lonlat=[(longitude, latitude + off) for longitude, latitude in street],
+            tails=[*range(6), *range(1, 7)],
+            heads=[*range(1, 7), *range(6)],
+            costs=[83.0] * 12,
+            lengths=[83.0] * 12,
+            unit="metres",
+            labels=["Depot", *(f"Customer {number}" for number in numbers)],
+        )
+        places = [label for label in domain.labels_of(np.arange(1, 7)) if label != "Customer 7"]
+        return vr.Problem(domain, [vr.Trip("Depot", "Depot")], places)
+
+    earlier = vr.solve(problem([1, 2, 3, 4, 5, 6], 0), vr.Privacy(k=2, ell=0))
+    assert reuse(problem([1, 2, 3, 4, 5, 6], 8e-5), earlier, ell=0).claims.num_anonymized == 6
+    with pytest.raises(vr.InvalidInputError, match="was the list numbered again"):
+        reuse(problem([7, 1, 2, 3, 4, 5], 8e-5), earlier, ell=0)
 
 
 def test_a_grid_of_the_same_size_has_the_same_cells(earlier: vr.Playbook, building: vr.Domain) -> None:
