@@ -369,7 +369,7 @@ export function createCosts(panel, studio) {
     figures.replaceChildren(
       tile(percentText(costOf(point)), "longer on average"),
       tile(`${point.num_anonymized} of ${point.num_coverable}`, "hidden"),
-      tile(percentText(point.bayes_success, 0), "best guess is right"),
+      tile(percentText(point.bayes_success, 0), "best guess is right, on average"),
       tile(percentText(point.worst_posterior, 0), "likeliest spot at worst"),
     );
     showRoutes(index);
