@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import random
 import re
 import resource
@@ -32,7 +33,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
 import veilroute as vr
+from door_towns import door_problem, winding_town
 
 Found = dict[str, bytes | None]
 OLD = b"what was there before\n"
@@ -51,6 +55,7 @@ sys.addaudithook(watch)
 """
 START = "import sys; sys.argv[0] = 'veilroute'; from veilroute_start import main; main()"
 MAP = "type octile\nheight 5\nwidth 30\nmap\n" + ("." * 30 + "\n") * 5
+FIELD = {"type": "Polygon", "coordinates": [[[24.9, 60.1], [24.92, 60.1], [24.92, 60.11], [24.9, 60.11], [24.9, 60.1]]]}
 PLACES = "0,3 4,8 0,12 4,17 0,21 4,26"
 PLAN = ("plan", "office.map", "--start", "2,0", "--goal", "2,29", "--candidates", PLACES, "-k", "2", "--ell", "4")
 
@@ -61,9 +66,9 @@ def prepare(folder: Path) -> dict[str, tuple[str, ...]]:
     (folder / "office.json").write_text("")
     call(folder, *PLAN, "-o", "book.json")
     call(folder, "ledger", "new", "week.jsonl")
-    town = vr.generate_streets(seed=3)
-    nodes = [town.label(node) for node in range(0, town.num_nodes, max(1, town.num_nodes // 9))]
-    vr.solve(vr.Problem(town, [vr.Trip(nodes[0], nodes[-1])], nodes[1:-1]), vr.Privacy(k=2)).write(folder / "town.json")
+    town = vr.solve(door_problem(3, winding_town(3), num_twins=0), vr.Privacy(k=2))
+    town.write(folder / "town.json")
+    (folder / "field.geojson").write_text(json.dumps(FIELD))
     (folder / "orders.txt").write_text("0,3\n4,8\n")
     commands = {
         "plan.json": (*PLAN, "-o", "{out}"),
@@ -85,9 +90,12 @@ def prepare(folder: Path) -> dict[str, tuple[str, ...]]:
         "ledger.jsonl": ("ledger", "new", "{out}"),
         "added.jsonl": ("ledger", "add", "{out}", "book.json", "--date", "2026-11-02"),
     }
-    if town.on_earth is not None:
-        for ending in ("gpx", "geojson", "kml", "csv", "txt", "html"):
-            commands[f"export.{ending}"] = ("export", "town.json", "-o", "{out}")
+    for ending in ("gpx", "geojson", "kml", "csv", "txt", "html", "xlsx"):
+        commands[f"export.{ending}"] = ("export", "town.json", "-o", "{out}")
+    place = str(town.hidden_classes[0].members[0])
+    commands["route.gpx"] = ("route", "town.json", "--transit", place, "--format", "gpx", "-o", "{out}")
+    commands["area.json"] = ("area", "field.geojson", "-o", "{out}", "--cell", "200")
+    commands["survey.json"] = ("survey", "office.map", "--points", "3", "-o", "{out}")
     return commands
 
 
