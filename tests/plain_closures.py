@@ -80,7 +80,8 @@ def drive(book: vr.Playbook, number: int, trip: int, events: list[Event], *, by_
     """What a class is told to walk when all this happens, by member; nothing where it is told nothing.
 
     Its driver replans when something on the way has changed: by the rule, or with the choice that was made each time.
-    A class that came another way does not count, unless all that is promised was over before.
+    What was closed before and did not concern it is told to the later replan, because it may have sent other classes
+    the same way. A class that came another way does not count, unless all that is promised was over before.
     """
     group, m, last = book.hidden_classes[number - 1], book.privacy.m, None
     walks = {member: tuple(group.route_of(member, trip).nodes) for member in group.members}
@@ -89,14 +90,17 @@ def drive(book: vr.Playbook, number: int, trip: int, events: list[Event], *, by_
         if any(walk[: first + 1] != walked for walk in walks.values()):
             if m is None or m > first or any(walk[:m] != walked[:m] for walk in walks.values()):
                 return {}
-        elif any(changes(closure, walk[first:]) for walk in walks.values()):
-            last = book.replan(
+        else:
+            is_hit = any(changes(closure, walk[first:]) for walk in walks.values())
+            found = book.replan(
                 number, walked[-1], position=first, trip=trip, closed=closure.roads, closed_one_way=closure.one_way,
                 closed_nodes=closure.nodes, costs=closure.costs, choice=None if by_rule else choice, after=last,
             )  # fmt: skip
-            if last.choice is None:
+            told = {member: found.walk_of(member) for member in group.members} if found.choice is not None else {}
+            if is_hit and not told:
                 return {}
-            walks = {member: last.walk_of(member) for member in group.members}
+            if is_hit or told == walks:
+                last, walks = found, told
     return walks
 
 
