@@ -76,9 +76,7 @@ class Links:
         sure = set().union(*(named & there for named, there in fitting))
         found = [self._find(entry, place, *fits, sure) for place, fits in zip(entry.places, fitting, strict=True)]
         known = [person for person in found if person is not None]
-        if len(set(known)) < len(known) or any(
-            self._is_where_another_was(entry, at, found) for at in range(len(found))
-        ):
+        if len(set(known)) < len(known) or self._is_numbered_again(entry, found):
             raise UnclearError
         pairs = sorted(
             (near, person, at)
@@ -134,13 +132,23 @@ class Links:
             return person
         return None
 
+    def _is_numbered_again(self, entry: Entry, found: Sequence[int | None]) -> bool:
+        """Whether a place is known by its name, and nearer to where somebody else was; below 50 m most of them are."""
+        known = [
+            at
+            for at, place in enumerate(entry.places)
+            if found[at] is not None
+            and place.at is not None
+            and place.at[0] == "earth"
+            and not any(self._is_stated("same", person, place) for person in range(len(self.people)))
+        ]
+        far = [at for at in known if 50 <= self._away(found[at] or 0, entry.places[at]) < math.inf]
+        near = [at for at in known if at not in far and self._is_where_another_was(entry, at, found)]
+        return any(self._is_where_another_was(entry, at, found) for at in far) or 2 * len(near) > len(known)
+
     def _is_where_another_was(self, entry: Entry, at: int, found: Sequence[int | None]) -> bool:
-        """Whether a place is known by its name, and nearer to where somebody else was: a list that was renumbered."""
         place, mine = entry.places[at], found[at]
-        if mine is None or place.at is None or place.at[0] != "earth":
-            return False
-        if any(self._is_stated("same", person, place) for person in range(len(self.people))):
-            return False
+        assert mine is not None
         own = self._away(mine, place)
         for person in range(len(self.people)):
             gap = self._away(person, place)

@@ -144,12 +144,11 @@ def has_apart(close: Sequence[int], num: int) -> bool | None:
     least = most = 0  # that many are apart in the clusters so far, and not more
     for cluster in _clusters(close):
         at_least, at_most = 1, len(_covering_areas(close, cluster))
-        while at_least < at_most and (found := _has_apart_in(close, cluster, at_least + 1)) is not False:
+        while least + at_least < num and at_least < at_most:
+            found = _has_apart_in(close, cluster, at_least + 1)
             if found is None:
                 break
-            at_least += 1
-        else:
-            at_most = at_least
+            at_least, at_most = (at_least + 1, at_most) if found else (at_least, at_least)
         least, most = least + at_least, most + at_most
         if least >= num:
             return True

@@ -227,26 +227,34 @@ class Roster:
         """Those who moved under their names, or raise: somebody is known by its name, and is where another one was.
 
         That is so if somebody else was nearer, and no further than a new place may be that is taken for one that is
-        gone. Where it moved by less than 50 m, it is enough that this other one is listed now no further away.
+        gone. A list that is geocoded again moves by some metres, so below 50 m it is so only if more than half of the
+        list is where others were who are not listed as near to their own spots.
         """
-        spots = [(number, spot) for number, each in enumerate(self._all_spots) for spot in each]
-        moved, unclear = [], []
+        moved, unclear, doubtful, num_known = [], [], [], 0
+        spots: _EarthSpots | None = None
         for at, (place, number) in enumerate(zip(places, found, strict=True)):
             spot = place.at
-            if number is None or spot is None or spot[0] != "earth" or spot in self._all_spots[number]:
+            if number is None or spot is None or spot[0] != "earth" or self._stated(place):
                 continue
-            gaps = _nearest(spot, spots)
-            if number not in gaps or self._stated(place):
+            num_known += 1
+            own = _nearest(spot, [(number, each) for each in self._all_spots[number]]).get(number, 0.0)
+            if own == 0:
                 continue
-            own = gaps[number]
             if own >= SAME_M:
                 moved.append(Moved(place.text, own))
-            for other, gap in gaps.items():
+            spots = _EarthSpots(self._all_spots) if spots is None else spots
+            is_doubtful = False
+            for other, gap in spots.within(spot, own):
                 limit = max(_reach(spot, each) for each in (privacy, self._last[other]))
-                if gap >= min(own, limit) or self._is_said("different", other, place):
+                if gap >= limit or self._is_said("different", other, place):
                     continue
-                if own >= SAME_M or not self._is_held(other, gap, places, found):
+                if own >= SAME_M:
                     unclear.append((gap, other, at, own))
+                elif not is_doubtful and not self._is_held(other, gap, places, found):
+                    is_doubtful = True
+                    doubtful.append((gap, other, at, own))
+        if 2 * len(doubtful) > num_known:
+            unclear += doubtful
         if unclear:
             raise self._elsewhere(sorted(unclear), places, found)
         return tuple(moved)
@@ -264,12 +272,12 @@ class Roster:
         gap, other, at, own = unclear[0]
         one, text = self.places[other].text, places[at].text
         num = len({each[2] for each in unclear}) - 1
-        why = f"{text} moved by {own:.0f} m, to {gap:.0f} m from where {one} was"
-        why += f", and {num} more moved like this" if num else ""
+        why = f"{text} moved {own:.0f} m, to {gap:.0f} m from {one}"
+        why += f", and {num} more like it" if num else ""
         # Who was listed with another one is not the same.
         is_one = not any({other, found[at]} <= set(numbers) for numbers in self._lists)
         why += "; if they are one place: ledger same" if is_one else "; if the list was numbered again: use new names"
-        why += f'; if it really moved: veilroute ledger different FILE "{one}" "{text}"'
+        why += f'; if it moved: veilroute ledger different FILE "{one}" "{text}"'
         return InvalidInputError("ledger", f"places that can be told from each other ({why})")
 
     def _stated(self, place: Place) -> set[int]:
@@ -343,6 +351,26 @@ def _reach(at: Spot, privacy: Privacy) -> float:
     if at[0] == "earth":
         return max(SAME_M, 0.0 if privacy.measure == "cost" else privacy.ell)
     return privacy.ell if privacy.measure in ("cost", "straight") else 0.0
+
+
+class _EarthSpots:
+    """Where on the earth everybody was: who was within some metres of a spot."""
+
+    def __init__(self, spots: Sequence[Iterable[Spot]]) -> None:
+        rows = [(number, *spot[1:]) for number, each in enumerate(spots) for spot in each if spot[0] == "earth"]
+        table = np.array(rows, dtype=np.float64).reshape(-1, 3)
+        self.numbers, self.lonlat = table[:, 0].astype(np.int64), table[:, 1:]
+
+    def within(self, at: Spot, metres: float) -> list[tuple[int, float]]:
+        """Everybody who was nearer than that, and how near, by number."""
+        # A degree of latitude has more than 110 km: distances are worked out for those who may be near enough only.
+        may_be = np.flatnonzero(np.abs(self.lonlat[:, 1] - float(at[2])) < metres / 110_000)
+        gaps = np.round(great_circle_m(self.lonlat[may_be], np.array(at[1:], dtype=np.float64)), 3)
+        least: dict[int, float] = {}
+        for number, gap in zip(self.numbers[may_be].tolist(), gaps.tolist(), strict=True):
+            if gap < min(metres, least.get(number, math.inf)):
+                least[number] = gap
+        return sorted(least.items())
 
 
 def _nearest(at: Spot, spots: Iterable[tuple[int, Spot]]) -> dict[int, float]:

@@ -200,7 +200,8 @@ class Playbook:
     places: Mapping[Label, tuple[float, float]] = field(default_factory=dict)  #: where places are, as they were given
     places_sha256: str | None = None  #: of the places when it was planned
     #: On streets, where each candidate and each end of a trip is, as longitude and latitude (:meth:`draw_label`).
-    spots: Mapping[Label, tuple[float, float]] = field(default_factory=dict)
+    #: ``None`` in a file of an earlier version without the map, where that is not known.
+    spots: Mapping[Label, tuple[float, float]] | None = field(default_factory=dict)
 
     @property
     def apr(self) -> float:
@@ -378,7 +379,7 @@ class Playbook:
         On streets a label is a name that the user has given, and a customer with a new name must not cause another
         draw.
         """
-        if label not in self.spots:
+        if self.spots is None or label not in self.spots:
             return label
         longitude, latitude = self.spots[label]
         return f"{latitude:.5f},{longitude:.5f}"
@@ -420,6 +421,9 @@ class Playbook:
             return groups[0]
         if key is None:
             return groups[draw(weights)]
+        if self.spots is None:  # with its map it may draw another class, and two draws identify
+            expected = "the map: an earlier version wrote this playbook without it and without where its places are"
+            raise InvalidInputError("Playbook.domain", expected)
         place = dump_canonical(self.draw_label(label))
         parts = (bytes.fromhex(self.draw_sha256(label)), place, occasion_bytes(occasion))
         return groups[draw(weights, key.numbers(*parts))]
@@ -632,7 +636,8 @@ class Playbook:
             "domain": domain_to_dict(self.domain) if embed_domain and self.domain is not None else None,
         }
         if not embed_domain or self.domain is None:  # otherwise the map says it
-            optional["spots"] = [[label, *spot] for label, spot in self.spots.items()] or None
+            spots = None if self.spots is None else [[label, *spot] for label, spot in self.spots.items()]
+            optional["spots"] = spots if spots or self.is_randomised else None
         return data | {name: value for name, value in optional.items() if value is not None}
 
     def to_json(self, *, embed_domain: bool = True) -> bytes:
@@ -701,6 +706,13 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
             raise InvalidInputError(name, "a hash as text", data[name])
     candidates, stated = _labels(data["candidates"]), places_from_list(data.get("spots", []), field="spots")
     spots = stated if domain is None else find_spots(domain, trips, candidates)
+    labels = [*candidates, *(end for trip in trips for end in (trip.start, trip.goal))]
+    is_unknown = (  # cells and numbers are no names that somebody gives
+        domain is None
+        and "spots" not in data
+        and privacy.mechanism == "randomised"
+        and any(isinstance(label, str) for label in labels)
+    )
     return Playbook(
         domain=domain,
         domain_sha256=str(data["domain_sha256"]),
@@ -724,7 +736,7 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         past=past_from_dict(data["past"]) if "past" in data else None,
         places=places_from_list(data.get("places", [])),
         places_sha256=data.get("places_sha256"),
-        spots=_same_spots(stated or spots, spots),
+        spots=None if is_unknown else _same_spots(stated or spots, spots),
     )
 
 

@@ -362,6 +362,23 @@ def test_f7_a_new_name_on_streets_draws_nothing_anew() -> None:
         assert drawn(bare.with_domain(each.domain)) == drawn(each)
 
 
+def test_f7_an_old_file_without_its_map_draws_by_no_key(command: Command) -> None:
+    """With its map it may draw another class, so the office and the driver would hold two draws of one occasion."""
+    book = door_book()
+    data = json.loads(book.to_json(embed_domain=False))
+    data.pop("spots")
+    Path("old.json").write_text(json.dumps(data), encoding="utf-8")
+    place = book.hidden_classes[0].members[0]
+    with pytest.raises(vr.InvalidInputError, match="the map"):
+        read(data).route_for(place, key=KEY)
+    assert read(data).route_for(place)
+    vr.new_key("key")
+    refused = command("route", "old.json", "--transit", place, "--key", "key")
+    assert (refused.code, refused.out) == (2, "") and "--domain" in refused.err and str(place) not in refused.err
+    assert book.domain is not None
+    assert read(data).with_domain(book.domain).route_for(place, key=KEY) == book.route_for(place, key=KEY)
+
+
 def test_f7_where_places_are_cannot_be_talked_away() -> None:
     """A file without the map says where its places are; with the map, it must say the same."""
     book = door_book()

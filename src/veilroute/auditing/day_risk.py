@@ -180,11 +180,12 @@ def _areas(playbook: Playbook, members: Sequence[object]) -> Iterator[list[objec
         if not rest:
             found += [] if done else [area]
             continue
-        # Either the next one joins, with those close to it; or an area without it, which it could not join as well.
-        one = rest & -rest
-        near = close[one.bit_length() - 1]
-        todo.append((area, rest & ~one, done | one))
-        todo.append((area | one, rest & near, done & near))
+        # Every area that nobody can join holds the pivot, or somebody who is not close to it: these join, one by one.
+        pivot = max(members_of(rest | done), key=lambda each: ((close[each] & rest).bit_count(), -each))
+        for candidate in members_of(rest & ~close[pivot]):
+            one, near = 1 << candidate, close[candidate]
+            todo.append((area | one, rest & near, done & near))
+            rest, done = rest & ~one, done | one
     if todo:
         found = [close[candidate] & everybody | 1 << candidate for candidate in survey.nodes]
     for area in found:

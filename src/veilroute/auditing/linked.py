@@ -250,13 +250,14 @@ def audit_linked(
     entries = [line for line in lines if isinstance(line, Entry)]
     said = [see_entry(entry) for entry in entries]
     at_hand = [books.get(entry.playbook) if entry.kind == "playbook" else None for entry in entries]
-    sights = [
-        each
-        if book is None
-        else replace(_dated(seen[book.sha256], each), close=measure_gaps(book.problem.domain, each, said[:at]))
-        for at, (each, book) in enumerate(zip(said, at_hand, strict=True))
-    ]
     trips = read_trips(journal)
+    sights = []
+    for at, (each, own) in enumerate(zip(said, at_hand, strict=True)):
+        sight = each if own is None else _dated(seen[own.sha256], each)
+        # Files of the first format lack distances.
+        if own is not None and (entries[at].close is not None or trips != "listed"):
+            sight = replace(sight, close=measure_gaps(own.problem.domain, each, said[:at]))
+        sights.append(sight)
     extra = [_check_recorded(journal, lines, books, seen), _check_past(journal, lines, books, seen, trips)]
     return _report(sights, at_hand, extra, trips, [line for line in lines if isinstance(line, Identity)])
 
@@ -392,7 +393,8 @@ def _check_recorded(
         if entry.playbook in books:
             book, sight = books[entry.playbook], seen[entry.playbook]
             wrong = _differences(entry, book, sight)
-            if entry.close is not None and entry.close != measure_gaps(
+            is_old = entry.close is None and read_trips(journal) == "listed"  # such files lack distances
+            if not is_old and entry.close != measure_gaps(
                 book.problem.domain, sight, [see_entry(each) for each in before]
             ):
                 wrong.append("the distances to places of earlier lines are")
@@ -494,6 +496,8 @@ def _check_past(
         if any(isinstance(line, Entry) and line.playbook == book.sha256 for line in lines[:last]):
             problems.append(f"{called} was planned under a ledger that held it already")
     observer, known = Observer(trips), 0
+    entered = [line for line in lines if isinstance(line, Entry)]
+    unmeasured = {each.playbook for each in entered if each.close is None and trips == "listed"}
     for last in sorted(planned):
         # What was said of identities up to then goes for all lines up to then.
         said = [line for line in lines[:last] if isinstance(line, Identity)]
@@ -504,7 +508,8 @@ def _check_past(
             observer.link(see_entry(entry))
         for book in planned[last]:
             sight = seen[book.sha256]
-            sight = replace(sight, close=measure_gaps(book.problem.domain, sight, observer.sights))
+            if book.sha256 not in unmeasured:
+                sight = replace(sight, close=measure_gaps(book.problem.domain, sight, observer.sights))
             wrong = _wrong_past(book, sight, entries, observer)
             problems += [f"playbook {book.sha256[:12]}: {what}" for what in wrong]
     num = sum(map(len, planned.values()))

@@ -7,6 +7,7 @@ well where a trip is expected. :class:`Observer` links several. :class:`People` 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, insort
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from veilroute.problem import ROUNDING, Privacy
 
 MAX_STORIES = 20_000  #: in how many ways draws may have gone together, for one candidate
 _ON_PLANES = ("cost", "straight")  #: measures of an ell that is compared with distances on planes and grids
+_LEAST_DEGREE_M = 110_000.0  #: a degree of latitude has more metres than this
 _MAX_BRANCHES = 2_000  #: effort after which the search for k places apart is given up: well below a second
 
 Story = Mapping[int, float]
@@ -187,6 +189,7 @@ class People:
                 self._said.setdefault(one, {})[other] = each.kind
         self.moved: list[tuple[str, float]] = []  # those known by name who are at least 50 m from where they were
         self._rows: list[tuple[int, ...]] = []  # who was listed, per playbook
+        self._latitudes: list[tuple[float, int]] = []  # of all spots on the earth, ascending, and who was there
         self._marks: list[set[Any]] = []
         self._with_mark: dict[Any, set[int]] = {}
         self._promised: list[Privacy] = []  # to each by the playbook that listed it last
@@ -221,6 +224,8 @@ class People:
             self.last[found], self._promised[found] = place, sight.privacy
             marks = {("map", domain), ("on", domain, place.label), ("text", place.text), *_names(place)}
             marks |= set() if place.at is None else {("at", place.at)}
+            if place.at is not None and place.at[0] == "earth" and ("at", place.at) not in self._marks[found]:
+                insort(self._latitudes, (float(place.at[2]), found))
             self._marks[found] |= marks
             for mark in marks:
                 self._with_mark.setdefault(mark, set()).add(found)
@@ -263,18 +268,19 @@ class People:
     def _moved(self, sight: Sight, listed: Sequence[int | None]) -> list[tuple[str, float]]:
         """Who is known by name and has moved, and how far; it is an error if the place is that of somebody else.
 
-        Up to 50 m it is none while somebody is listed who is that other one, at least as near to the place.
+        Up to 50 m it is one only if more than half of the list is at places of others who are not listed as near.
         """
-        moved = []
+        moved, doubts, num_known = [], list[InvalidInputError](), 0
         for place, number in zip(sight.places, listed, strict=True):
             if number is None or place.at is None or place.at[0] != "earth" or self._stated("same", place):
                 continue
+            num_known += 1
             own = self._away(number, place.at)
             if math.isinf(own) or own == 0:
                 continue
             if own >= SAME_M:
                 moved.append((place.text, own))
-            for other in set(range(len(self.last))) - {number} - self._stated("different", place):
+            for other in sorted(self._may_be_near(place.at, own) - {number} - self._stated("different", place)):
                 gap = self._away(other, place.at)
                 if gap >= own or gap >= _reach(place.at, (sight.privacy, self._promised[other])):
                     continue
@@ -284,8 +290,21 @@ class People:
                 known = self.last[other].text
                 why = f"by its name it is {place.text}, which was {own:.0f} m away, and by where it is {known}, "
                 remedy = f'if it has moved there: veilroute ledger different FILE "{known}" "{place.text}"'
-                raise _unclear(place, f"{why}which was {gap:.0f} m away; {remedy}")
+                doubt = _unclear(place, f"{why}which was {gap:.0f} m away; {remedy}")
+                if own >= SAME_M:
+                    raise doubt
+                doubts.append(doubt)
+                break
+        if 2 * len(doubts) > num_known:
+            raise doubts[0]
         return moved
+
+    def _may_be_near(self, at: Spot, metres: float) -> set[int]:
+        """Everybody who was at nearly this latitude: nobody else was within so many metres on the earth."""
+        reach = metres / _LEAST_DEGREE_M
+        first = bisect_left(self._latitudes, (float(at[2]) - reach, -1))
+        last = bisect_left(self._latitudes, (float(at[2]) + reach, math.inf))
+        return {number for _, number in self._latitudes[first:last]}
 
     def _close_by(self, sight: Sight, listed: Sequence[int | None]) -> dict[int, int]:
         """For places that seem new somebody who is gone from where they are; the closest two find each other first."""

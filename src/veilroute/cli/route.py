@@ -136,6 +136,8 @@ def run_route(
     if key is not None:
         with _saying_only("key", VeilrouteError):
             private = read_key(key)
+        if book.is_randomised and book.spots is None:
+            raise RouteError("map")
     elif occasion and book.is_randomised:
         raise RouteError("occasion")
     # Asked for last, when nothing else is wrong.

@@ -9,6 +9,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.auditing.day_risk import _Shares, observe_day
+from veilroute.fleet import expose
 from veilroute.underway import Underway
 
 START = (0, 0)
@@ -75,3 +76,13 @@ def test_what_is_not_worked_out_of_the_rest_of_a_day_is_said() -> None:
     found = observe_day(book, replace(whole, after=after))
     assert found[:3] == (2, None, None)
     assert [value for _, value in found.rows()] == ["at least 2", "not worked out", "not worked out"]
+
+
+def test_areas_of_many_places_are_found_and_not_bounded() -> None:
+    """Eighty places on a free square: the auditor looks at all areas, as the fleet's own figures do."""
+    domain = vr.grid_domain(["." * 9] * 9)
+    places = [(row, col) for row in range(9) for col in range(9) if (row, col) != START]
+    problem = vr.Problem(domain, [vr.Trip(START, START)], places)
+    book = vr.solve(problem, vr.Privacy(k=2, ell=4), planner="constructive")
+    day = day_of(book, list(range(1, len(book.hidden_classes) + 1)), rate=0.02)
+    assert observe_day(book, day).worst_area == pytest.approx(expose(book, day.touched, day.terms).worst_area)
