@@ -365,7 +365,7 @@ sys.addaudithook(watch)
 
 
 @posix
-@pytest.mark.parametrize("when", [1, 2, 3])
+@pytest.mark.parametrize("when", [1, *(pytest.param(when, marks=pytest.mark.slow) for when in (2, 3))])
 def test_r2_a_killed_fleet_loses_no_file_and_the_next_run_tidies_up(tmp_path: Path, when: int) -> None:
     pytest.importorskip("pyvrp")
     small_book().write(tmp_path / "book.json")
