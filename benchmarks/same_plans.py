@@ -1,6 +1,6 @@
 """Whether two versions of veilroute plan alike by counting: the same files, byte for byte, and why where they are not.
 
-    python benchmarks/same_plans.py /work/h/old/.venv/bin/python --shared ../shared
+    python benchmarks/same_plans.py OLD/bin/python --shared ../shared
 
 Plans the paper's instances (every optimum that is listed, finite m included) and some sixty problems on generated
 maps, on directed graphs and with doors that have two names, with every planner of counting plans, and compares the

@@ -473,8 +473,8 @@ def _building_text(sights: Sights, worst: float | None) -> str | None:
         return None
     return (
         f"some places are so near each other that an observer can be {percent(most)} sure of an area less than "
-        f"{BUILDING_M:g} m across, such as one building. Use --ell {BUILDING_M:g} --ell-measure straight, or more, to "
-        "keep such places apart."
+        f"{BUILDING_M:g} m across, such as one building. Use --ell {BUILDING_M:g} --ell-measure straight, or more: "
+        "then places that near do not hide each other."
     )
 
 

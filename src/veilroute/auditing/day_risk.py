@@ -19,7 +19,7 @@ from veilroute.days import Day
 from veilroute.exposure import across_text, figure_rows
 from veilroute.playbook import Playbook
 
-_MOST_AREAS = 20_000  #: of which so many steps of the search for maximal areas are taken
+_MOST_AREAS = 20_000  #: the most steps of the search for maximal areas
 _NUM_STEPS = 200
 
 
@@ -100,7 +100,7 @@ class _Shares:
         self._num_free = len(groups.keys() - self._always)
         num = len(self._groups.keys() - self._always)
         shown = range(num + 1) if self._pad_to is not None else ()
-        #: If so many of the driven classes hold an order, the logarithm of how many sets of dummies there are.
+        #: For each number of driven classes that hold an order: the logarithm of how many sets of dummies there are.
         self._log_sets = [math.log(math.comb(self._num_free - j, num - j)) for j in shown]
         self._seen = self._log_weight({})
 
@@ -119,7 +119,7 @@ class _Shares:
         A logarithm, because there may be more sets of classes for show than a float can count.
 
         Of the classes that are neither driven always nor known to hold an order, j hold one: as coefficients of a
-        polynomial. The others are one of so many sets of classes for show.
+        polynomial. The others are driven for show, and are one of all sets of that size.
         """
         weight, ways = 1.0, np.ones(1)
         for at, members in self._groups.items():

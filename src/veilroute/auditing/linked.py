@@ -81,8 +81,8 @@ class LinkedReport:
     matched: tuple[tuple[str, str], ...] = ()  #: places taken for one: what it was called, and what it is called now
     identities: tuple[Identity, ...] = ()  #: what the ledger says of places that are the same, or different
     moved: tuple[tuple[str, float], ...] = ()  #: places known by name that moved by at least 50 m, and how far
-    #: What observers can find out who link all trips: one who sees as many nodes as the promises are about at most and,
-    #: where that is not all and all playbooks are at hand, one who sees whole routes.
+    #: What observers of all trips can find out. The first sees the longest part of routes that a promise is about. If
+    #: that is not the whole route, and all playbooks are at hand, the second sees whole routes.
     observers: tuple[LinkedFigures, ...] = ()
 
     @property

@@ -13,7 +13,7 @@ from veilroute.problem import Privacy
 
 
 class LinkedFigures(NamedTuple):
-    """What an observer can find out who links all trips of one secret; worst of everybody who had a trip."""
+    """What an observer of all trips of one secret can find out; the worst case over the places that had a trip."""
 
     m: int | None  #: how many nodes are seen of each route
     num_possible: int  #: places that stay possible, at least
@@ -33,7 +33,7 @@ class LinkedFigures(NamedTuple):
 
 
 def observe_linked(observer: Observer, m: int | None) -> LinkedFigures | None:
-    """What is left of everybody who had a trip, and how probable that makes places and areas.
+    """Which places stay possible after all trips, and how probable that makes places and areas.
 
     How probable places are beforehand, and which are close together, is what each playbook says that had a trip of the
     secret; the worst of them counts. ``None`` when nobody had a trip.

@@ -300,7 +300,7 @@ class People:
         return moved
 
     def _may_be_near(self, at: Spot, metres: float) -> set[int]:
-        """Everybody who was at nearly this latitude: nobody else was within so many metres on the earth."""
+        """Everybody who was at nearly this latitude. Nobody else was that near on the earth."""
         reach = metres / _LEAST_DEGREE_M
         first = bisect_left(self._latitudes, (float(at[2]) - reach, -1))
         last = bisect_left(self._latitudes, (float(at[2]) + reach, math.inf))

@@ -708,10 +708,10 @@ def judge_orders(
     known: Iterable[Place] = (),
     is_counted: bool = True,
 ) -> DayFindings:
-    """What someone makes of a day who knows which sets of orders may be behind it, and how probable each is.
+    """What an observer believes of a day, given the sets of orders that may be behind it and their probabilities.
 
-    An order is moved in thought to every other place, while all other orders stay: behind it are all nodes for which
-    the day might look the same. Orders that were ``known`` before the day are left where they are. ``visited`` has the
+    To find out which nodes may be behind an order, every other place takes its part while all other orders stay. The
+    order may be at every node for which the day looks the same. Orders that were ``known`` before the day are left where they are. ``visited`` has the
     places that are visited, with what the program makes of an order there alone: where this is the same, the places are
     one part of the day, of which the observer names the most probable node.
     """
@@ -996,7 +996,7 @@ def compare_day(
     """
     visited, asked = set(driven), dict(rates)
     if len(asked) > _MOST_PLACES:
-        # Nobody has ordered for whom the program would have done something else whoever else had.
+        # A place whose order would have changed what is driven has not ordered, whatever the others have done.
         asked = {place: rate for place, rate in rates.items() if touch(frozenset([place])) <= visited}
     found, is_sampled = watch_orders(asked, touch, run)
     if driven not in found:
@@ -1043,7 +1043,7 @@ class SaidOfDays(NamedTuple):
     left: Mapping[Hashable, int]  #: how many are left of each person after all trips
     holds: Callable[[Hashable], bool]  #: whether the promises to somebody are said to be kept
     identified: int | None = None  #: how many are said to be left alone
-    #: Of an observer who sees so many nodes: what is said to stay possible, and how sure it can be, of whom it may be.
+    #: The printed figures by how many nodes of each route an observer sees; ``None`` for whole routes.
     figures: Sequence[tuple[int | None, Mapping[str, float | None]]] = ()
     is_own_length: bool = False  #: whether of each day no more is seen than its own promise is about
 

@@ -23,7 +23,7 @@ from veilroute.playbook import Playbook
 from veilroute.posterior import find_exposures, measure_risk
 
 NUM_TRIPS = 10_000
-_MOST_DAYS = 6  #: of so many days all sets are linked
+_MOST_DAYS = 6  #: for at most this many days all sets of days are linked
 _KNOWS = "A simulated observer on the street. It knows the map, the places and this program; it reads no group."
 
 

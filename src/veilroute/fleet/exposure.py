@@ -383,7 +383,7 @@ def _chances_real(silent: Sequence[float], num_free: int) -> list[float]:
 def _log_seen(touched: Sequence[float], silent: Sequence[float], num_free: int) -> float:
     """How probable it is, as a logarithm, that these classes are driven: those that hold orders, and dummies."""
     num = len(touched)
-    held = np.full(num + 1, -np.inf)  # that so many of them hold orders
+    held = np.full(num + 1, -np.inf)  # by how many of them hold orders
     held[0] = 0.0
     for yes, no in zip(touched, silent, strict=True):
         held = np.logaddexp(held + no, _shifted(held) + _log(yes))

@@ -160,7 +160,7 @@ def _check_moved(
     try:
         roster.enter(domain.sha256, places_of(domain, labels, names), earlier.privacy)
     except InvalidInputError:
-        expected = "a playbook whose places have the names that they had (was the list numbered again?)"
+        expected = "a playbook whose places have their old names (was the list numbered again? plan with --ledger)"
         raise InvalidInputError("partition", expected) from None
 
 
