@@ -143,6 +143,20 @@ def test_a_replan_counts_places_and_not_names() -> None:
     assert not all(claim.holds for claim in audited(book, worse))
 
 
+def test_a_replan_covers_as_many_as_it_can_and_drops_nobody_to_keep_the_promise() -> None:
+    """Without B the three others fall short; past C and D alone the promise would hold, but A can still be covered."""
+    names = ["S", "A", "C", "D", "G", "B"]
+    roads = [("S", "A"), ("A", "S"), ("A", "B"), ("B", "A"), ("A", "C"), ("S", "C"), ("C", "D"), ("D", "G")]
+    tails, heads = zip(*((names.index(a), names.index(b)) for a, b in roads), strict=True)
+    domain = vr.Domain.from_edges(len(names), tails, heads, [1] * len(roads), labels=names)
+    problem = vr.Problem(domain, [vr.Trip("S", "G")], ["A", "B", "C", "D"], prior=[4, 4, 1, 1])
+    route = ["S", "A", "B", "A", "C", "D", "G"]
+    book = vr.playbook_from_classes(problem, vr.Privacy(risk=0.5), [{"members": ["A", "B", "C", "D"], "route": route}])
+    found = book.replan(1, "S", position=0, closed=[("A", "B")])
+    assert found.going_on.left == ("A", "C", "D")
+    assert (found.qualifies, found.choice) == (False, None)
+
+
 def test_too_many_areas_to_look_at_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Ten triples of which no two are close within one, and all across: 59,049 areas of ten."""
     num, hub = 30, 30

@@ -711,9 +711,9 @@ def judge_orders(
     """What an observer believes of a day, given the sets of orders that may be behind it and their probabilities.
 
     To find out which nodes may be behind an order, every other place takes its part while all other orders stay. The
-    order may be at every node for which the day looks the same. Orders that were ``known`` before the day are left where they are. ``visited`` has the
-    places that are visited, with what the program makes of an order there alone: where this is the same, the places are
-    one part of the day, of which the observer names the most probable node.
+    order may be at every node for which the day looks the same. Orders that were ``known`` before the day stay where
+    they are. ``visited`` has the places that are visited, with what the program makes of an order there alone: where
+    this is the same, the places are one part of the day, of which the observer names the most probable node.
     """
     nodes = sorted(set(streets.node.values()))
     bit = {place: 1 << at for at, place in enumerate(streets.node)}
