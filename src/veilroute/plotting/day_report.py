@@ -69,7 +69,7 @@ def _about(playbook: Playbook, sheets: Sequence[VanSheet]) -> str:
     starts = ", ".join(dict.fromkeys(sheet.start for sheet in sheets))
     return (
         f"{f'From {starts}. ' if starts else ''}Numbers on the map are stops, colours are vehicles. "
-        "Nobody can read from this report who has ordered."
+        "The report does not say who has ordered. For what an observer can find out, see What remains visible."
     )
 
 
