@@ -212,13 +212,20 @@ def allow_core_dumps() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
 
 
+def heed_ctrl_c() -> None:
+    """What a child runs first: under nohup, or in the background of a shell, it would ignore Ctrl-C."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @posix
 @pytest.mark.parametrize("form", ["script", "module"])
 def test_ctrl_c_while_python_imports_ends_with_one_line(form: str) -> None:
     script = ["-c", "import sys; sys.argv[0] = 'veilroute'; from veilroute_start import main; main()"]
     running = subprocess.Popen(
         [sys.executable, "-X", "importtime", *(script if form == "script" else ["-m", "veilroute"]), "demo"],
-        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, preexec_fn=heed_ctrl_c,
     )  # fmt: skip
     assert running.stderr is not None
     for line in running.stderr:
