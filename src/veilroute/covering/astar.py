@@ -2,8 +2,10 @@
 
 The first state is the start with what it does not see; a step to a neighbour takes what that sees off; the search
 ends when the goal with nothing left is due for expansion. Ties: states are expanded in the order of smallest f, then
-smallest h, then the one that was generated first; neighbours are generated in ascending order. The engine is kept for
-fidelity to the paper and as a second opinion on the fields engine: equal costs, other code.
+smallest h, then by ``tie_break``: the one that was made first (neighbours in ascending order), or, as in the program of
+the paper's authors, the one that was made last (neighbours in the order of that program's edges, see
+:func:`edge_order`). The engine is kept for fidelity to the paper and as a second opinion on the fields engine: equal
+costs, other code.
 
 Its heuristics are lower bounds from sweeps out of the targets' posts:
 
@@ -33,18 +35,19 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
+from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Node, Walk
 from veilroute.covering.fields import FIELD_BYTES
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import Counts, CoveringWalk, Sweeper, stop_with_walk, walk_cost
-from veilroute.domain.graph import at_most, choice_margin
-from veilroute.errors import TooLargeError
+from veilroute.covering.walks import NO_WALK, Counts, CoveringWalk, Sweeper, stop_with_walk, walk_cost
+from veilroute.domain.graph import Domain, at_most, choice_margin
+from veilroute.errors import TooLargeError, UnknownMethodError
 from veilroute.kernels import astar as kernel
 from veilroute.kernels.astar import Estimator
 from veilroute.kernels.tables import fill_slots
 from veilroute.progress import OutOfTimeError, Watch
 from veilroute.registry import Plugin, Registry
 
+TIE_BREAKS = ("first-made", "last-made")  #: which of the states with equal f and h is expanded first
 STATE_BYTES = 2 * 2**30  #: a search whose states would take more memory than this stops with the best it has
 _EXPANSIONS_PER_SLICE = 1 << 14
 _FIRST_ROOM = 1 << 12
@@ -89,13 +92,21 @@ class AStarEngine:
     """
 
     def __init__(
-        self, task: CoveringTask, heuristic: str, *, field_bytes: int = FIELD_BYTES, state_bytes: int = STATE_BYTES
-    ) -> None:
+        self, task: CoveringTask, heuristic: str, *, tie_break: str = "first-made", field_bytes: int = FIELD_BYTES,
+        state_bytes: int = STATE_BYTES,
+    ) -> None:  # fmt: skip
+        if tie_break not in TIE_BREAKS:
+            raise UnknownMethodError("tie_break", tie_break, TIE_BREAKS)
         self.task = task
         self._heuristic = HEURISTICS.find(heuristic)
         self._fields = TargetFields(task, self._heuristic, field_bytes)
         self._state_bytes = state_bytes
+        self._is_last_first = tie_break == "last-made"
+        self._heads: Indices = task.domain.indices
         self._costs = task.domain.costs.astype(np.float64)
+        if self._is_last_first:
+            order = edge_order(task.domain)
+            self._heads, self._costs = self._heads[order], self._costs[order]
         self._margin = choice_margin(exact=task.domain.has_integer_costs)
         self._max_degree = int(np.diff(task.domain.indptr).max(initial=0))
 
@@ -121,7 +132,7 @@ class AStarEngine:
         states = _States()
         is_found = None
         with suppress(OutOfTimeError):
-            is_found = self._search(states, ordered, trip, highest, watch)
+            is_found = self._search(states, ordered, trip, highest, watch, self.task.goals[trip])
         num_expanded, num_generated = states.counts[[kernel.NUM_EXPANDED, kernel.NUM_GENERATED]].tolist()
         counts = Counts(num_expanded, num_generated, self._fields.backward.num_sweeps - swept)
         watch.count("searches", 1)
@@ -137,8 +148,21 @@ class AStarEngine:
             return stop_with_walk(self.task, ordered, trip, forward, proved, highest, counts)
         return CoveringWalk.none("infeasible" if lower == math.inf else "over-bound", lower, counts)
 
-    def _search(self, states: _States, ordered: list[int], trip: int, highest: float, watch: Watch) -> bool:
-        """Expand states until the goal is reached or none is left; no time or room for more is an `OutOfTimeError`."""
+    def way_to(self, end: Node, trip: int, watch: Watch) -> Walk:
+        """A cheapest walk from a trip's start to any node, found with the heuristic of the trip's *goal*.
+
+        That heuristic is consistent for every end, so the walk is a cheapest one; of all these, it is one that stays
+        near the ways to the goal. Empty when no walk leads there; `OutOfTimeError` when the time is over.
+        """
+        states = _States()
+        if not self._search(states, [], trip, math.inf, watch, end):
+            return NO_WALK
+        return kernel.trace_walk(states.counts[kernel.GOAL_STATE], states.keys, states.parents)
+
+    def _search(
+        self, states: _States, ordered: list[int], trip: int, highest: float, watch: Watch, end: Node
+    ) -> bool:
+        """Expand states until the end is reached or none is left; no time or room for more is an `OutOfTimeError`."""
         domain, start = self.task.domain, self.task.starts[trip]
         estimator = self._fields.estimator(ordered, trip, watch)
         posts, _ = self.task.posts.subset(ordered)
@@ -147,9 +171,9 @@ class AStarEngine:
         states.begin(start, left, self._heuristic.estimate(estimator, start, left), highest)
         while True:
             outcome = self._heuristic.expand(
-                _EXPANSIONS_PER_SLICE, self.task.goals[trip], highest, self._margin,
-                domain.indptr, domain.indices, self._costs, seen,
-                estimator, *states.arrays(),
+                _EXPANSIONS_PER_SLICE, end, highest, self._margin,
+                domain.indptr, self._heads, self._costs, seen,
+                estimator, *states.arrays(), self._is_last_first,
             )  # fmt: skip
             watch.tell("states expanded", int(states.counts[kernel.NUM_EXPANDED]))
             if outcome not in (kernel.PAUSED, kernel.NO_ROOM):
@@ -157,6 +181,18 @@ class AStarEngine:
             watch.check()
             if outcome == kernel.NO_ROOM and not states.grow(self._max_degree, self._state_bytes):
                 raise OutOfTimeError
+
+
+def edge_order(domain: Domain) -> Ints:
+    """Puts each node's neighbours in order: lower numbers first, ascending, then the higher ones, descending.
+
+    Where the nodes of a grid are numbered row by row, this is up, left, down, right: the order in which a program meets
+    them that reads edges in both directions from a list sorted by the row and column of their earlier cell, down before
+    right.
+    """
+    tails, heads, _ = domain.edge_arrays()
+    is_higher = heads > tails
+    return np.lexsort((np.where(is_higher, -heads, heads), is_higher, tails))
 
 
 class TargetFields:

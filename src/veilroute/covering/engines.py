@@ -82,13 +82,24 @@ class CoverMemo:
         ``astar`` or ``fields``; ``astar`` when left out.
     heuristic
         For ``astar``; ``tunnel`` when left out.
+    tie_break
+        For ``astar``; ``first-made`` when left out.
     """
 
-    def __init__(self, task: CoveringTask, *, engine: str | None = None, heuristic: str | None = None) -> None:
+    def __init__(
+        self, task: CoveringTask, *, engine: str | None = None, heuristic: str | None = None,
+        tie_break: str | None = None,
+    ) -> None:  # fmt: skip
         engine = "astar" if engine is None else engine
         _check_names(engine, heuristic, ("astar", "fields"))
+        if engine != "astar" and tie_break is not None:
+            raise InvalidInputError("tie_break", "none but with the engine astar", tie_break)
         self.task = task
-        self._engine = FieldsEngine(task) if engine == "fields" else AStarEngine(task, heuristic or "tunnel")
+        self._engine = (
+            FieldsEngine(task)
+            if engine == "fields"
+            else AStarEngine(task, heuristic or "tunnel", tie_break=tie_break or "first-made")
+        )
         self._costs: dict[Members, Floats] = {}
         self._walks: dict[tuple[Members, int], CoveringWalk] = {}
         self._walk_bytes = 0

@@ -147,10 +147,12 @@ def mark_seen(num_nodes: int, watch_ptr: Ints, watch_nodes: Indices) -> Ints:
 def expand_states(
     num_expansions: int, goal: int, bound: float, margin: float, indptr: Indices, indices: Indices, costs: Floats,
     seen: Ints, estimator: Estimator, keys: Ints, paid: Floats, ahead: Floats, parents: Int32s, is_open: Flags,
-    slots: Int32s, heap_keys: Floats, heap_states: Indices, counts: Ints, least_cut: Floats,
+    slots: Int32s, heap_keys: Floats, heap_states: Indices, counts: Ints, least_cut: Floats, is_last_first: bool,
 ) -> int:  # fmt: skip
-    """Expand states in the order of (f, h, when first generated) until the goal is due, at most ``num_expansions``.
+    """Expand states in the order of (f, h, when made) until the goal is due, at most ``num_expansions``.
 
+    ``is_last_first``: of states with equal f and h the one that was made last is expanded first, and a state that is
+    reached more cheaply is made again; else the one that was made first, and such a state keeps its turn.
     ``num_expansions``: pause after this many. ``goal``, ``bound``: where to end; states whose f is above the bound are
     cut, ``least_cut[0]`` keeps the smallest such f. ``margin``: a state that was expanded is taken up again only when
     it is reached for less than this times what was paid, so that the order of additions does not reopen it. ``indptr``,
@@ -168,7 +170,7 @@ def expand_states(
             state = heap_states[0]
             if is_open[state] and heap_keys[0] == paid[state] + ahead[state]:
                 break
-            counts[HEAP_SIZE] = drop_first(heap_keys, heap_states, counts[HEAP_SIZE], ahead)
+            counts[HEAP_SIZE] = drop_first(heap_keys, heap_states, counts[HEAP_SIZE], ahead, is_last_first)
         if counts[HEAP_SIZE] == 0:
             return EXHAUSTED
         state = heap_states[0]
@@ -184,7 +186,7 @@ def expand_states(
             or counts[HEAP_SIZE] + degree > heap_keys.size
         ):
             return NO_ROOM
-        counts[HEAP_SIZE] = drop_first(heap_keys, heap_states, counts[HEAP_SIZE], ahead)
+        counts[HEAP_SIZE] = drop_first(heap_keys, heap_states, counts[HEAP_SIZE], ahead, is_last_first)
         is_open[state] = False
         counts[NUM_EXPANDED] += 1
         # Generate the state of each neighbour, or improve it.
@@ -206,6 +208,10 @@ def expand_states(
             if cost + value > bound:
                 least_cut[0] = min(least_cut[0], cost + value)
                 continue
+            if next_state >= 0 and is_last_first:
+                # The cheaper way makes the state again, under a later number; its old entry is passed over.
+                is_open[next_state] = False
+                next_state = np.int32(-1)
             if next_state < 0:
                 next_state = np.int32(counts[NUM_STATES])
                 counts[NUM_STATES] += 1
@@ -217,7 +223,7 @@ def expand_states(
             is_open[next_state] = True
             counts[NUM_GENERATED] += 1
             counts[HEAP_SIZE] = push(
-                heap_keys, heap_states, counts[HEAP_SIZE], cost + value, np.uint32(next_state), ahead
+                heap_keys, heap_states, counts[HEAP_SIZE], cost + value, np.uint32(next_state), ahead, is_last_first
             )
     return PAUSED
 

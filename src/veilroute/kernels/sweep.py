@@ -109,12 +109,12 @@ def sweep_costs(
                 num_reached += 1
             distances[node] = seed_values[i]
             towards[node] = -1
-            size = push(heap_keys, heap_nodes, size, seed_values[i], node, None)
+            size = push(heap_keys, heap_nodes, size, seed_values[i], node, None, False)
     # Settle one node after the other, in the order of their values.
     while size > 0:
         key = heap_keys[0]
         node = heap_nodes[0]
-        size = drop_first(heap_keys, heap_nodes, size, None)
+        size = drop_first(heap_keys, heap_nodes, size, None, False)
         if key > distances[node]:
             continue
         if num_wanted > 0 and wanted[node]:
@@ -135,7 +135,7 @@ def sweep_costs(
                 num_reached += 1
             distances[other] = value
             towards[other] = node
-            size = push(heap_keys, heap_nodes, size, value, other, None)
+            size = push(heap_keys, heap_nodes, size, value, other, None, False)
     return num_reached
 
 
@@ -166,7 +166,7 @@ def sweep_states(
     ``heap_keys``, ``heap_items``: scratch, an entry per step. ``out``: output, infinite before.
     """
     num_edges = heads.size
-    size = push(heap_keys, heap_items, 0, 0.0, np.uint32(num_edges + seed), None)
+    size = push(heap_keys, heap_items, 0, 0.0, np.uint32(num_edges + seed), None, False)
     num_left = num_posts
     latest = 0.0  # the largest value of a post that may still get a smaller one
     if posts[seed] >= 0:
@@ -176,7 +176,7 @@ def sweep_states(
     while size > 0:
         key = heap_keys[0]
         item = np.int64(heap_items[0])
-        size = drop_first(heap_keys, heap_items, size, None)
+        size = drop_first(heap_keys, heap_items, size, None, False)
         if num_left == 0 and key >= latest:
             break
         is_simple = item < num_edges
@@ -207,7 +207,7 @@ def sweep_states(
                         latest = max(latest, value)
                     out[post] = value
             if not is_there_plain:
-                size = push(heap_keys, heap_items, size, value, np.uint32(num_edges + other), None)
+                size = push(heap_keys, heap_items, size, value, np.uint32(num_edges + other), None, False)
                 continue
             if value >= nearest[there, 1]:
                 continue
@@ -225,7 +225,7 @@ def sweep_states(
                 is_useless = is_plain[beyond] and value + costs[way] >= nearest[beyond, 1]
                 if marks[way] & 1 or (is_useless and marks[way] == 0):
                     continue
-            size = push(heap_keys, heap_items, size, value, np.uint32(edge), None)
+            size = push(heap_keys, heap_items, size, value, np.uint32(edge), None, False)
 
 
 @jit

@@ -1,7 +1,8 @@
 """A heap and a hash table in arrays that the caller owns, for all kernels that need one.
 
 The heap holds items in the order of (key, tie of the item, item), so that what is taken off it never depends on the
-order in which it was put on. ``ties`` has a number for each item, or is ``None`` where keys and items will do.
+order in which it was put on. ``ties`` has a number for each item, or is ``None`` where keys and items will do. With
+``is_last_first`` the larger of two items with equal keys and ties comes first, else the smaller.
 
 The hash table finds keys, which are numbers or whole rows of them. ``slots`` is a power of two long and at most half
 full; a slot holds the place of a key, or -1 while it is free.
@@ -18,24 +19,26 @@ _HALF_A_WORD = np.uint64(32)
 
 
 @inner
-def _is_first(item: int | np.uint32, other: int | np.uint32, ties: Floats | None) -> bool:
+def _is_first(item: int | np.uint32, other: int | np.uint32, ties: Floats | None, is_last_first: bool) -> bool:
     """Of two items with equal keys, whether ``item`` comes first."""
     # Whether there are ties is known when this is compiled, but only where it is asked alone.
     if ties is not None:  # noqa: SIM102
         if ties[item] != ties[other]:
             return bool(ties[item] < ties[other])
-    return bool(item < other)
+    return bool(item > other) if is_last_first else bool(item < other)
 
 
 @inner
-def push(keys: Floats, items: Indices, size: int, key: float, item: int | np.uint32, ties: Floats | None) -> int:
+def push(
+    keys: Floats, items: Indices, size: int, key: float, item: int | np.uint32, ties: Floats | None, is_last_first: bool
+) -> int:
     """Put an item on a heap of ``size`` items; returns how many it holds then."""
     at = size
     # From the end of the heap towards its top, as long as the item comes before the parent.
     while at > 0:
         parent = (at - 1) >> 1
         above = keys[parent]
-        if above < key or (above == key and not _is_first(item, items[parent], ties)):
+        if above < key or (above == key and not _is_first(item, items[parent], ties, is_last_first)):
             break
         keys[at] = above
         items[at] = items[parent]
@@ -46,7 +49,7 @@ def push(keys: Floats, items: Indices, size: int, key: float, item: int | np.uin
 
 
 @inner
-def drop_first(keys: Floats, items: Indices, size: int, ties: Floats | None) -> int:
+def drop_first(keys: Floats, items: Indices, size: int, ties: Floats | None, is_last_first: bool) -> int:
     """Take the first item off a heap of ``size`` items; returns how many it holds then."""
     size -= 1
     key = keys[size]
@@ -60,11 +63,11 @@ def drop_first(keys: Floats, items: Indices, size: int, ties: Floats | None) -> 
         right = child + 1
         below = keys[child]
         if right < size and (
-            keys[right] < below or (keys[right] == below and _is_first(items[right], items[child], ties))
+            keys[right] < below or (keys[right] == below and _is_first(items[right], items[child], ties, is_last_first))
         ):
             child = right
             below = keys[child]
-        if key < below or (key == below and _is_first(item, items[child], ties)):
+        if key < below or (key == below and _is_first(item, items[child], ties, is_last_first)):
             break
         keys[at] = below
         items[at] = items[child]

@@ -11,7 +11,9 @@ from veilroute.rules import Rule
 
 __all__ = ["OPTIONS", "PARTITIONERS", "Entry", "Partition", "find_partitioner"]
 
-OPTIONS = ("merge_order", "branch_order", "engine", "heuristic")  #: all options that some built-in partitioner has
+#: All options that some built-in partitioner has; the last three are those of its search for covering walks.
+OPTIONS = ("merge_order", "branch_order", "shuffle", "engine", "heuristic", "tie_break")
+_WALKS = OPTIONS[-3:]
 
 
 def _adapt(plugin: Plugin) -> Entry:
@@ -35,9 +37,9 @@ PARTITIONERS: Registry[Entry] = Registry(
     {
         "exact": Entry("veilroute.partition.exact:partition_exact"),
         "local-search": Entry("veilroute.partition.local_search:partition_local_search"),
-        "merge-bb": Entry("veilroute.partition.merge_bb:partition_merge_bb", ("merge_order", "engine", "heuristic")),
-        "df-bb": Entry("veilroute.partition.df_bb:partition_df_bb", ("branch_order", "engine", "heuristic")),
-        "naive": Entry("veilroute.partition.naive:partition_naive", ("engine", "heuristic")),
+        "merge-bb": Entry("veilroute.partition.merge_bb:partition_merge_bb", ("merge_order", *_WALKS)),
+        "df-bb": Entry("veilroute.partition.df_bb:partition_df_bb", ("branch_order", *_WALKS)),
+        "naive": Entry("veilroute.partition.naive:partition_naive", ("shuffle", *_WALKS)),
     },
 )
 """By name; each is called as ``partition(problem, task, rule, seed=..., watch=..., **options)``."""

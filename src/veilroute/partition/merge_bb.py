@@ -70,6 +70,7 @@ def partition_merge_bb(
     merge_order: str = "cost-asc",
     engine: str | None = None,
     heuristic: str | None = None,
+    tie_break: str | None = None,
 ) -> Partition:
     """Find the best partition under all-pairs spread, or the best one in the time given.
 
@@ -78,11 +79,11 @@ def partition_merge_bb(
     merged in the order of their lowest members.
 
     The ``merge_order`` is ``cost-asc`` (by the dearer walk times the number of members), ``random``, for which the
-    seed matters, or a plug-in's. ``engine`` and ``heuristic`` choose what finds covering walks, see
+    seed matters, or a plug-in's. ``engine``, ``heuristic`` and ``tie_break`` choose what finds covering walks, see
     :class:`~veilroute.covering.engines.CoverMemo`.
     """
     order = MERGE_ORDERS.find(merge_order)
-    memo = CoverMemo(task, engine=engine, heuristic=heuristic)
+    memo = CoverMemo(task, engine=engine, heuristic=heuristic, tie_break=tie_break)
 
     def start(num: int) -> tuple[Tree, Step]:
         return start_tree(num, num, _draw_state(seed)), _Merging(task, rule.least, num, order)

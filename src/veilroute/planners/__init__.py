@@ -6,7 +6,6 @@ from typing import Any
 
 from veilroute.partition import OPTIONS as PARTITIONER_OPTIONS
 from veilroute.partition import PARTITIONERS
-from veilroute.planners.cbp import plan_cbp
 from veilroute.planners.constructive import plan_constructive
 from veilroute.planners.optimal import plan_optimal
 from veilroute.planners.pbp import plan_m_pbp, plan_pbp
@@ -47,7 +46,7 @@ PLANNERS: Registry[Entry] = Registry(
         "optimal": Entry(plan_optimal),
         "pbp": Entry(plan_pbp, options=("partitioner", *PARTITIONER_OPTIONS)),
         "m-pbp": Entry(plan_m_pbp, options=("partitioner", *PARTITIONER_OPTIONS)),
-        "cbp": Entry(plan_cbp, options=("centre",)),
+        "cbp": Entry("veilroute.planners.cbp:plan_cbp", options=("centre", "cluster_order", "centre_heuristic")),
         "rbp": Entry(plan_rbp),
         "constructive": Entry(plan_constructive),
         "reuse": Entry(plan_reuse, options=("partition",)),

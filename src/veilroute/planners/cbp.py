@@ -2,8 +2,12 @@
 
 Clusters are found as by k-means, on a graph (lines 1 to 10). The centroid of a cluster is the node that minimises the
 largest distance *to cover* a member (Wasserman and Faust's centre):
-``argmin over n of max over u of min over w in W_u of d(n, w)``. The authors' program takes the sum in place of the
-maximum: that is the centre ``sum``.
+``argmin over n of max over u of min over w in W_u of d(n, w)``.
+
+The program of the paper's authors does three things in another way, and each is an option here: the ``centre`` has the
+least *sum* of distances; the first clusters are the candidates k by k in the order given (``cluster_order`` ``listed``);
+and the walk to the centre is found by A* with the heuristic of the *goal* (``centre_heuristic`` ``to-goal``), so that of
+all shortest walks to the centre it takes one that stays near the ways to the goal.
 """
 
 from __future__ import annotations
@@ -16,67 +20,91 @@ from functools import cache
 import numpy as np
 
 from veilroute.arrays import Flags, Members, Node, Walk, as_members
+from veilroute.covering.astar import AStarEngine
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import NO_WALK, Sweeper
 from veilroute.errors import UnknownMethodError
 from veilroute.planners.plan import Plan
 from veilroute.planners.rbp import draw_walk, plan_prefixes, require_finite_m, seeded
 from veilroute.problem import Privacy, Problem
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 CENTRES = ("furthest", "sum")  #: what is least at a centroid: the largest distance to cover a member, or their sum
+CLUSTER_ORDERS = ("shuffled", "listed")  #: how candidates are dealt to the first clusters
+CENTRE_HEURISTICS = ("to-centre", "to-goal")  #: where the walk to a centroid is aimed
 
 
-def plan_cbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, centre: str = "furthest") -> Plan:
+def plan_cbp(
+    problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, centre: str = "furthest",
+    cluster_order: str = "shuffled", centre_heuristic: str = "to-centre",
+) -> Plan:  # fmt: skip
     """Cluster the candidates, lead each cluster's routes towards its centroid for m nodes, and complete each.
 
     Where the centroid is nearer than m nodes, a random walk goes before the way there. It depends on the seed, the
     trip and the cluster, never on a member, so that the members of a cluster have their first m nodes in common.
     """
     m = require_finite_m(privacy, "cbp")
-    if centre not in CENTRES:
-        raise UnknownMethodError("centre", centre, CENTRES)
+    given = {"centre": centre, "cluster_order": cluster_order, "centre_heuristic": centre_heuristic}
+    for (name, value), known in zip(given.items(), (CENTRES, CLUSTER_ORDERS, CENTRE_HEURISTICS), strict=True):
+        if value not in known:
+            raise UnknownMethodError(name, value, known)
     task = prepare_task(problem)
-    clusters = cluster_members(task, privacy.k, seed=seed, watch=watch, centre=centre)
-    backward = Sweeper(problem.domain, backward=True, num_seeds=1)
+    clusters = cluster_members(task, privacy.k, seed=seed, watch=watch, centre=centre, cluster_order=cluster_order)
+    leads = Leads(task, seed, watch, centre_heuristic)
     # Drawn one by one, so that those that are completed before the time is over count.
     prefixed = (
-        (cluster.members, [lead_to(task, cluster, m, trip, seed, backward, watch) for trip in range(task.num_trips)])
-        for cluster in clusters
+        (cluster.members, [leads.find(cluster, m, trip) for trip in range(task.num_trips)]) for cluster in clusters
     )
     plan = plan_prefixes(problem, privacy, task, prefixed, seed=seed, watch=watch)
-    return plan if centre == CENTRES[0] else replace(plan, options={"centre": centre, **plan.options})
+    usual = (CENTRES[0], CLUSTER_ORDERS[0], CENTRE_HEURISTICS[0])
+    return replace(plan, options={**given, **plan.options}) if tuple(given.values()) != usual else plan
 
 
-def lead_to(
-    task: CoveringTask, cluster: Cluster, m: int, trip: int, seed: int, backward: Sweeper, watch: Watch
-) -> Walk:
-    """The first nodes of a cluster's routes: m of them, or more where the padding comes out longer.
+class Leads:
+    """Finds the nodes that the routes of a cluster begin with."""
 
-    The paper's ``|s to r| + |r to centroid| < m`` counts the node r twice if lengths count nodes; we pad until the
-    *joined* walk has m nodes, so that no node within the first m depends on a member. Empty when one-way streets do not
-    let the padding return to the centroid, or the time is over.
-    """
-    start = task.starts[trip]
-    distances = backward.run(cluster.centroid)
-    if math.isinf(distances[start]):
-        return NO_WALK
-    direct = backward.follow(start)
-    if direct.size >= m:
-        return direct[:m]
+    def __init__(self, task: CoveringTask, seed: int, watch: Watch, centre_heuristic: str = "to-centre") -> None:
+        self.task, self.seed, self.watch = task, seed, watch
+        self.backward = Sweeper(task.domain, backward=True, num_seeds=1)
+        is_to_goal = centre_heuristic == "to-goal"
+        self._search = AStarEngine(task, "tunnel", tie_break="last-made") if is_to_goal else None
 
-    @cache
-    def num_nodes_from(node: int) -> int:
-        return backward.follow(node).size
+    def find(self, cluster: Cluster, m: int, trip: int) -> Walk:
+        """The first m nodes of a cluster's routes, or more where the padding comes out longer.
 
-    def is_long_enough(num_nodes: int, last: int) -> bool:
-        return math.isinf(distances[last]) or num_nodes + num_nodes_from(last) - 1 >= m
+        The paper's ``|s to r| + |r to centroid| < m`` counts the node r twice if lengths count nodes; we pad until the
+        *joined* walk has m nodes, so that no node within the first m depends on a member. Empty when one-way streets do
+        not let the padding return to the centroid, or the time is over.
+        """
+        start, backward = self.task.starts[trip], self.backward
+        distances = backward.run(cluster.centroid)
+        if math.isinf(distances[start]):
+            return NO_WALK
+        direct = self._direct(cluster.centroid, trip)
+        if direct.size >= m or not direct.size:
+            return direct[:m]
 
-    name = ",".join(str(task.members[i]) for i in cluster.members)
-    padding = draw_walk(task.domain, start, seeded("cbp", seed, trip, name), is_long_enough, watch)
-    if not padding.size or math.isinf(distances[padding[-1]]):
-        return NO_WALK
-    return np.concatenate((padding, backward.follow(int(padding[-1]))[1:]))
+        @cache
+        def num_nodes_from(node: int) -> int:
+            return backward.follow(node).size
+
+        def is_long_enough(num_nodes: int, last: int) -> bool:
+            return math.isinf(distances[last]) or num_nodes + num_nodes_from(last) - 1 >= m
+
+        name = ",".join(str(self.task.members[i]) for i in cluster.members)
+        padding = draw_walk(self.task.domain, start, seeded("cbp", self.seed, trip, name), is_long_enough, self.watch)
+        if not padding.size or math.isinf(distances[padding[-1]]):
+            return NO_WALK
+        return np.concatenate((padding, backward.follow(int(padding[-1]))[1:]))
+
+    def _direct(self, centroid: Node, trip: int) -> Walk:
+        """A shortest walk from the start to a centroid; empty when the time is over."""
+        if self._search is None:
+            return self.backward.follow(self.task.starts[trip])
+        try:
+            return self._search.way_to(centroid, trip, self.watch)
+        except OutOfTimeError:
+            return NO_WALK
 
 
 @dataclass(frozen=True)
@@ -87,10 +115,12 @@ class Cluster:
     centroid: Node
 
 
-def cluster_members(task: CoveringTask, k: int, *, seed: int, watch: Watch, centre: str = "furthest") -> list[Cluster]:
+def cluster_members(
+    task: CoveringTask, k: int, *, seed: int, watch: Watch, centre: str = "furthest", cluster_order: str = "shuffled"
+) -> list[Cluster]:
     """Clusters of at least k members each, ordered by first member; none when there are fewer than k members.
 
-    Members are dealt at random to as many clusters as can have k, then each goes to the nearest centroid until nothing
+    Members are dealt at random, or k by k as they are listed, to as many clusters as can have k, then each goes to the nearest centroid until nothing
     changes (or a state comes back), and clusters that are too small join the one whose centroid is nearest to theirs.
     Centroids move after each of these steps. One partition serves all trips: a centroid is a node that all of them can
     reach. Ties: the lowest node, the first cluster.
@@ -101,10 +131,15 @@ def cluster_members(task: CoveringTask, k: int, *, seed: int, watch: Watch, cent
     if num < k:
         return []
     middle = _Middle(task, watch, centre)
-    order = list(range(num))
-    random.Random(f"veilroute-cbp-{seed}").shuffle(order)
     num_clusters = num // k
-    dealt = [as_members(order[i::num_clusters]) for i in range(num_clusters)]
+    if cluster_order == "listed":
+        # Those left over join the last cluster.
+        ends = [*range(k, k * num_clusters, k), num]
+        dealt = [as_members(range(first, end)) for first, end in zip([0, *ends], ends, strict=False)]
+    else:
+        order = list(range(num))
+        random.Random(f"veilroute-cbp-{seed}").shuffle(order)
+        dealt = [as_members(order[i::num_clusters]) for i in range(num_clusters)]
     return _merge_small(_settle(dealt, middle), k, middle)
 
 
