@@ -1,15 +1,15 @@
-"""The paper's methods as the program of its authors runs them, so that the published figures come out: never to plan with.
+"""The paper's methods as its authors' program runs them, so that the published figures come out: never to plan with.
 
 In that program m is *ratio times the base cost of the secret*. So the number of nodes that two members of a class share
 depends on which of them is the secret, and an observer who counts them learns something: these figures are **unsafe**,
 and no playbook comes of them. What else the program does, and which option of ours does it:
 
 - Naive draws its pairs with the seed 42 (``shuffle`` ``libstdc++``).
-- Of walks of equal cost, A* finds another one than ours (``tie_break`` ``last-made``). m-Pbp parts after m steps of it,
-  that is after m + 1 nodes.
-- Cbp's centre has the least *sum* of distances to its members (``centre`` ``sum``), its first clusters are the candidates
-  as listed (``cluster_order`` ``listed``), and the walk to a centre is aimed at the goal (``centre_heuristic``
-  ``to-goal``). Members share m nodes of it, or a padded walk of m steps to the centre.
+- Of walks of equal cost, A* finds another one than ours (``tie_break`` ``last-made``, ``sighting`` ``leaving``). m-Pbp
+  parts after m steps of it, that is after m + 1 nodes.
+- Cbp's centre has the least *sum* of distances to its members (``centre`` ``sum``), its first clusters are the
+  candidates as listed (``cluster_order`` ``listed``), and the walk to a centre is aimed at the goal
+  (``centre_heuristic`` ``to-goal``). Members share m nodes of it, or a padded walk of m steps to the centre.
 - Rbp draws one walk, of which each secret takes its first m nodes, and does not notice places that the walk has passed.
   The program adds the cost of these nodes to a variable that is never set back to 0. So the cost of each candidate
   holds those of the walks of all candidates before it; that is the row *carried*, and it is the published one.
@@ -24,7 +24,7 @@ from itertools import accumulate
 import numpy as np
 
 from veilroute import metrics
-from veilroute.arrays import Ints, Walk
+from veilroute.arrays import Indices, Walk
 from veilroute.bench.cells import CARRIED, Method, Outcome
 from veilroute.covering.astar import edge_order
 from veilroute.covering.prefixes import Completions
@@ -42,7 +42,7 @@ Priced = tuple[int, float]  #: a member and what its route costs
 _SEED = 42  # of every generator in the program
 _OPTIONS: Mapping[str, Mapping[str, Plain]] = {
     "naive": {"shuffle": "libstdc++"},
-    "m-pbp": {"tie_break": "last-made"},
+    "m-pbp": {"tie_break": "last-made", "sighting": "leaving"},
     "cbp": {"centre": "sum", "cluster_order": "listed", "centre_heuristic": "to-goal"},
 }
 
@@ -108,10 +108,10 @@ def _draw_walk(task: CoveringTask, num_nodes: int) -> Walk:
     beyond them is drawn again.
     """
     domain, twister = task.domain, np.random.RandomState(_SEED)
-    heads = domain.indices[edge_order(domain)]
+    heads: Indices = domain.indices[edge_order(domain)]
     walk = [int(task.starts[0])]
     while len(walk) < num_nodes:
-        choices: Ints = heads[domain.indptr[walk[-1]] : domain.indptr[walk[-1] + 1]]
+        choices = heads[domain.indptr[walk[-1]] : domain.indptr[walk[-1] + 1]]
         if not choices.size:
             break
         width = (2**32 - 1) // choices.size

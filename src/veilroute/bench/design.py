@@ -403,14 +403,15 @@ def read_variation(
     if made.risks != (None,) and "ks" in given and (len(made.ks) > 1 or None not in made.risks):
         raise InvalidInputError(f"{where}.k", "k or risk; or one k, where one of the risks is 'none'", data["k"])
     if made.readings != (TEXT,):
-        if None in made.m_ratios:
-            raise InvalidInputError(f"{where}.m_ratio", f"finite numbers for readings other than {TEXT}")
-        planners = ("rbp",) if CARRIED in made.readings else ("rbp", "cbp", "m-pbp")
+        planners = ("rbp",) if CARRIED in made.readings else ("rbp", "cbp", "m-pbp", "pbp/naive")
         for method in made.methods:
-            if method.planner not in planners:
-                raise InvalidInputError(
-                    f"{where}.methods", f"{', '.join(planners)} alone for that reading", method.name
-                )
+            is_whole = method.partitioner == "naive"
+            if method.planner not in planners and not (is_whole and "pbp/naive" in planners):
+                known = ", ".join(planners)
+                raise InvalidInputError(f"{where}.methods", f"{known} alone for that reading", method.name)
+            if is_whole != (None in made.m_ratios) or (is_whole and len(made.m_ratios) > 1):
+                expected = f"finite numbers for readings other than {TEXT}, and 'inf' for naive"
+                raise InvalidInputError(f"{where}.m_ratio", expected)
     return made
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 
 from veilroute.bench import paper
-from veilroute.bench.cells import AUTHORS, CARRIED, TEXT, Cell, Method
+from veilroute.bench.cells import TEXT, Cell, Method
 from veilroute.bench.design import Selection, Suite, chart, paper_variations
 from veilroute.bench.paper import method_label
 from veilroute.bench.table import Row, Table, Value, counted, format_number, format_seconds, listed
@@ -107,7 +107,8 @@ def _tables_4(chosen: Selection) -> list[Table]:
     notes = [
         "m is a number of nodes: the given multiple of those on a shortest path from start to goal. The paper's m is "
         "that multiple of the secret's own base cost, which is longer and gives the secret away, and its Rbp adds up "
-        "the walks of all candidates: compare shapes, not heights. --reading authors computes the paper's rows.",
+        "the walks of all candidates: compare shapes, not heights. 'veilroute bench paper --as-printed' computes "
+        "the paper's rows.",
         *_finite_m_note(chosen),
     ]
     if has_limit:
@@ -183,54 +184,6 @@ def _cheaper(row: Sequence[float | None], other: Sequence[float | None]) -> str:
     """The ratios of m at which the first is cheaper."""
     places = zip(paper.M_RATIOS, row, other, strict=True)
     return listed([ratio for ratio, a, b in places if a is not None and b is not None and a < b])
-
-
-_READ_ROWS = (
-    (paper.RBP, CARRIED, "Rbp, sums carried over"),
-    (paper.RBP, AUTHORS, "Rbp, sums set back"),
-    (paper.CBP, AUTHORS, "Cbp"),
-    (paper.M_PBP, AUTHORS, "m-Pbp"),
-)
-"""The rows of the authors' reading: method, reading, name."""
-
-
-def _tables_authors(chosen: Selection) -> list[Table]:
-    """The supplement's table again, with m as the authors' program has it."""
-    rows: list[Row] = []
-    bases: list[int] = []
-    ks = sorted({*paper.BOUNDED_KS, *(record.cell.k for record in chosen.records)})
-    for k, (method, reading, label) in product(ks, _READ_ROWS):
-        ours = [chosen.where(method=method, reading=reading, k=k, m_ratio=r).averages for r in paper.M_RATIOS]
-        bases += [cells.num_cells for cells in ours]
-        macs, counts = [cells.mac for cells in ours], _span([cells.num_macs for cells in ours])
-        printed = paper.TABLE4.get((method, k), {})
-        rows.append((k, label, "authors' reading", *macs, _largest_difference(macs, [*printed.values()]), counts))
-        if printed:
-            rows.append((k, label, "paper", *printed.values(), None, None))
-    notes = [
-        "UNSAFE: m is the given multiple of the base cost of the secret, so that who counts the shared nodes learns "
-        "about the secret. No playbook comes of it.",
-        "Rbp, sums carried over: the cost of each candidate holds those of the walks of all candidates before it, as "
-        "in the authors' program, where a sum is never set back to 0. Rbp, sums set back: the same walks without that.",
-        "Largest difference: of a figure from the paper's, relative to it.",
-    ]
-    title = "Table 4 as the authors' program reads m: mean MAC by k and m (unsafe)"
-    columns = ("k", "planner", "source", *_M_HEADINGS, "largest difference", "instances")
-    fixed = "ell = 1, radius 0"
-    return [chosen.build_table("authors", title, columns, rows, fixed=fixed, bases=bases, notes=notes)]
-
-
-def _largest_difference(macs: Sequence[float | None], printed: Sequence[paper.Printed]) -> str | None:
-    """Of a row from the paper's, relative to it, where both have numbers."""
-    numbers = zip(macs, map(paper.number, printed), strict=False)
-    differences = [abs(mac / theirs - 1) for mac, theirs in numbers if mac is not None and theirs]
-    return f"{100 * max(differences):.1f} %" if differences else None
-
-
-def _findings_authors(chosen: Selection) -> Iterator[str]:
-    for row in _tables_authors(chosen)[0].rows:
-        if row[2] == "authors' reading" and row[-2]:
-            yield f"{row[1]}, k = {row[0]}: the largest difference from the paper's row is {row[-2]}."
 
 
 def _tables_klr(chosen: Selection) -> list[Table]:
@@ -314,18 +267,6 @@ TABLE4_SUITE = Suite(
     tables=_tables_4,
     findings=_findings_4,
     pictures=chart("table4", "Mean MAC by m over the shortest path, both axes logarithmic."),
-)
-
-AUTHORS_SUITE = Suite(
-    name="authors",
-    heading="Table 4 as the authors' program reads m (unsafe)",
-    where="Figure 6, section 6.2, and the table of the supplement with its numbers",
-    shows="The same table, whose m is the given multiple of the secret's base cost.",
-    found="As above.",
-    variations=paper_variations("authors"),
-    tables=_tables_authors,
-    findings=_findings_authors,
-    pictures=lambda *_: [],
 )
 
 KLR_SUITE = Suite(

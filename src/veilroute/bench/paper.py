@@ -4,10 +4,13 @@ H. Takahashi and A. Fukunaga, *On the Transit Obfuscation Problem*, AAMAS 2024, 
 Results". Figures are kept as they were printed, because "<1", "n/a" and the number of digits say something too.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
 
-from veilroute.bench.cells import Method
+from veilroute.bench.cells import Instance, Method
+from veilroute.jsontext import parse_json
 
 # The paper's text says lak102d where its figures and its authors' instances say lak202d.
 MAPS = ("den101d", "den201d", "lak202d", "lak510d", "orz000d", "orz201d")
@@ -18,6 +21,7 @@ OPTIMAL = Method("optimal")
 BEST = Method("pbp", "merge-bb", "cost-asc", "tunnel")
 NAIVE = {heuristic: Method("pbp", "naive", "", heuristic) for heuristic in ("blind", "tunnel")}
 DF_BB = {heuristic: Method("pbp", "df-bb", "", heuristic) for heuristic in ("blind", "tunnel")}
+BASE = NAIVE["tunnel"]  #: what Table 2 measures the others against
 MERGE_RANDOM = {heuristic: Method("pbp", "merge-bb", "random", heuristic) for heuristic in ("blind", "tunnel")}
 MERGE_COST = {"blind": Method("pbp", "merge-bb", "cost-asc", "blind"), "tunnel": BEST}
 
@@ -139,3 +143,28 @@ TABLE4 = {(RBP, k): _by_ratio("0.47 1.63 2.81 5.73 29 58.1") for k in BOUNDED_KS
     (CBP, 5): _by_ratio("0.0218 0.133 0.316 0.864 4.93 9.95"),
 }
 """The supplement's table by planner and k, then m over the shortest path: MAC at ell = 1 and 8 candidates."""
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    file = resources.files("veilroute.bench").joinpath("instances.json")
+    data: Mapping[str, Any] = parse_json(file.read_bytes(), "instances.json")
+    return data
+
+
+@cache
+def read_paper_instances() -> tuple[Instance, ...]:
+    """The paper's 30 instances, five on each map, with 16 candidates each."""
+    rows = _data()["instances"]
+    return tuple(cell_instance(row["map"], row["seed"], row["start"], row["goal"], row["candidates"]) for row in rows)
+
+
+def map_fingerprints() -> Mapping[str, str]:
+    """The SHA-256 of each of the paper's maps, by name."""
+    return {name: str(value) for name, value in _data()["maps"].items()}
+
+
+def cell_instance(map_name: str, seed: int, start: Any, goal: Any, candidates: Iterable[Any]) -> Instance:
+    """An instance from cells of a grid, each two numbers."""
+    start, goal, *places = ((row, col) for row, col in (start, goal, *candidates))
+    return Instance(map_name, seed, start, goal, tuple(places))

@@ -142,13 +142,10 @@ def _run(job: Job) -> Outcome:
 
 
 def _read_as_authors(cell: Cell, problem: Problem) -> Outcome:
-    if cell.m_ratio is None:
-        raise InvalidInputError("reading", "a finite m for the authors' reading")
+    privacy = Privacy(cell.k, cell.ell, None, cell.spread)
+    watch, is_carried = Watch(time_limit_s=cell.time_limit_s), cell.reading == CARRIED
     stopwatch = Stopwatch()
-    outcome = read_as_authors(
-        problem, Privacy(cell.k, cell.ell, None, cell.spread), cell.method, cell.m_ratio,
-        is_carried=cell.reading == CARRIED, seed=cell.seed, watch=Watch(time_limit_s=cell.time_limit_s),
-    )  # fmt: skip
+    outcome = read_as_authors(problem, privacy, cell.method, cell.m_ratio, is_carried=is_carried, watch=watch)
     runtime_s, cpu_s = stopwatch.read()
     return replace(outcome, runtime_s=runtime_s, cpu_s=cpu_s, peak_memory_mb=peak_memory_mb())
 

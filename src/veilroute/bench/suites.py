@@ -7,34 +7,40 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from veilroute.bench.cells import AUTHORS, EXTERNAL, TEXT, Cell, Instance, Method
+from veilroute.bench.cells import EXTERNAL, Cell, Instance, Method
 from veilroute.bench.design import Suite, Variation, check_draws
 from veilroute.bench.examples import EXAMPLES_SUITE
-from veilroute.bench.impact import AUTHORS_SUITE, KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
+from veilroute.bench.impact import KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.bench.observing import ADVERSARIES_SUITE
-from veilroute.bench.paper import MAPS, SIZES, method_label
+from veilroute.bench.paper import (
+    MAPS,
+    SIZES,
+    cell_instance,
+    map_fingerprints,
+    method_label,
+    read_paper_instances,
+)  # fmt: skip
 from veilroute.bench.partitioning import CONVERGENCE_SUITE, TABLE1_SUITE, TABLE2_SUITE
+from veilroute.bench.printed import PRINTED_SUITE
 from veilroute.bench.table import listed
 from veilroute.checks import check_whole, is_number
 from veilroute.domain import Domain, draw_candidates, generate_rooms
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.formats.movingai import parse_movingai, read_movingai
-from veilroute.jsontext import parse_json, read_bytes
+from veilroute.jsontext import read_bytes
 from veilroute.maps import MapStore, hash_text
 from veilroute.registry import read_option
 
 _SUITES = (
-    TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE, AUTHORS_SUITE, CONVERGENCE_SUITE, KLR_SUITE,
-    EXAMPLES_SUITE, ADVERSARIES_SUITE,
+    TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE, CONVERGENCE_SUITE, KLR_SUITE,
+    EXAMPLES_SUITE, ADVERSARIES_SUITE, PRINTED_SUITE,
 )  # fmt: skip
 
-#: By name, in the order of a report; ``all`` stands for all of them but ``authors``, which ``--reading authors`` adds.
+#: By name, in the order of a report; ``all`` stands for all of them but ``as-printed``, which runs them otherwise.
 SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}
 #: Suites that vary the number of candidates; the others have one.
 SIZED_SUITES = tuple(suite.name for suite in _SUITES if any(variation.is_sized for variation in suite.variations))
@@ -79,20 +85,15 @@ class Terrain:
     remark: str  #: Says in one line which maps these are.
 
 
-def suite_names(name: str, reading: str = TEXT) -> tuple[str, ...]:
-    """The suites that a name stands for: itself, or all of them for ``all``; ``authors`` also by the reading of m."""
-    if name not in (*SUITES, "all"):
-        raise UnknownMethodError("SUITE", name, (*SUITES, "all"))
-    if reading not in (TEXT, AUTHORS):
-        raise UnknownMethodError("--reading", reading, (TEXT, AUTHORS))
-    wanted = [each for each in SUITES if name in (each, "all") and (each != "authors" or name == each)]
-    if reading == AUTHORS:
-        if not {"table4", "authors"} & set(wanted):
-            raise InvalidInputError(
-                "--reading", "a suite with a finite m for the reading authors: table4, or all", name
-            )
-        wanted = [each for each in SUITES if each in (*wanted, "authors")]
-    return tuple(wanted)
+def suite_names(name: str, *, as_printed: bool = False) -> tuple[str, ...]:
+    """The suites that a name stands for: itself, or all for ``all`` and ``paper``; ``as_printed``, that one alone."""
+    if name not in (*SUITES, "all", "paper"):
+        raise UnknownMethodError("SUITE", name, (*SUITES, "all", "paper"))
+    if as_printed and name not in ("paper", PRINTED_SUITE.name):
+        raise InvalidInputError("--as-printed", "the whole paper, as 'veilroute bench paper --as-printed'", name)
+    if name in SUITES or as_printed:
+        return (name if name in SUITES else PRINTED_SUITE.name,)
+    return tuple(each for each in SUITES if each != PRINTED_SUITE.name)
 
 
 def find_suite(name: str) -> Suite:
@@ -324,28 +325,13 @@ def _paper_terrain(domains: Mapping[str, Domain], num_pairs: int) -> Terrain:
     return Terrain(domains, chosen, is_generated=False, remark=f"running on the paper's maps: {', '.join(domains)}")
 
 
-@cache
-def _paper_data() -> Mapping[str, Any]:
-    data: Mapping[str, Any] = parse_json(
-        resources.files("veilroute.bench").joinpath("instances.json").read_bytes(), "instances.json"
-    )
-    return data
-
-
-@cache
-def read_paper_instances() -> tuple[Instance, ...]:
-    """The paper's 30 instances, five on each map, with 16 candidates each."""
-    rows = _paper_data()["instances"]
-    return tuple(_instance(row["map"], row["seed"], row["start"], row["goal"], row["candidates"]) for row in rows)
-
-
 def known_instances(map_name: str, num_pairs: int) -> tuple[str, tuple[Instance, ...]]:
     """The fingerprint of one of the paper's maps or of the generated ones, and the instances on it, without the map."""
     if map_name in GENERATED:
         terrain = find_terrain(num_pairs=num_pairs, map_names=[map_name])
         return terrain.domains[map_name].sha256, terrain.instances
     own = (instance for instance in read_paper_instances() if instance.map_name == map_name)
-    return str(_paper_data()["maps"][map_name]), tuple(own)
+    return map_fingerprints()[map_name], tuple(own)
 
 
 def _generated_terrain(names: Sequence[str], num_pairs: int, remark: str) -> Terrain:
@@ -357,11 +343,5 @@ def _generated_terrain(names: Sequence[str], num_pairs: int, remark: str) -> Ter
         rng = random.Random(f"veilroute-bench-{name}-{seed}")
         start, goal = (domain.label(node) for node in rng.sample(range(domain.num_nodes), 2))
         drawn = draw_candidates(domain, start, goal, MAX_CANDIDATES, seed=seed)
-        chosen.append(_instance(name, seed, start, goal, drawn))
+        chosen.append(cell_instance(name, seed, start, goal, drawn))
     return Terrain(domains, tuple(chosen), is_generated=True, remark=f"{remark}: {', '.join(names)}")
-
-
-def _instance(map_name: str, seed: int, start: Any, goal: Any, candidates: Iterable[Any]) -> Instance:
-    """An instance from cells of a grid, each two numbers."""
-    start, goal, *places = ((row, col) for row, col in (start, goal, *candidates))
-    return Instance(map_name, seed, start, goal, tuple(places))

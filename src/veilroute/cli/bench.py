@@ -33,7 +33,7 @@ _READY = "getting ready (a first run compiles for a minute)"
 
 
 def run_bench(
-    suite: str = Argument(metavar="SUITE", help=f"{', '.join(suites.SUITES)}, all, or run."),
+    suite: str = Argument(metavar="SUITE", help=f"{', '.join(suites.SUITES)}, paper for all, or run."),
     study: str | None = Argument(
         None, metavar="STUDY", help=f"After run: a study's .toml file, or {', '.join(shipped_studies())}."
     ),
@@ -50,8 +50,8 @@ def run_bench(
     method: list[str] | None = Option(
         None, metavar="NAME", help="Only this method, as pbp/merge-bb/cost-asc/tunnel; may be repeated. [all]"
     ),
-    reading: str = Option(
-        "text", metavar="text|authors", help="Also table4 with m as the paper's authors had it, which is unsafe."
+    as_printed: bool = Option(
+        False, "--as-printed", help="With the suite paper: every printed figure beside ours, and whether they agree."
     ),
     external: list[str] | None = Option(
         None, metavar="'CMD {instance}'", help="Also run this program of others on each instance; may be repeated."
@@ -75,10 +75,12 @@ def run_bench(
         raise InvalidInputError("STUDY", "a study after run, and none after a suite", study or "none")
     chosen = read_study("paper" if study is None else study)
     if chosen.is_paper:
-        names = suites.suite_names("all" if study is not None else suite, reading)
+        names = suites.suite_names("paper" if study is not None else suite, as_printed=as_printed)
         chosen = replace(chosen, suites=tuple(each for each in chosen.suites if each.name in names))
-    elif reading != "text":
-        raise InvalidInputError("--reading", "a study that states its own reading, or the suites table4 or all")
+        if preset is None and names == ("as-printed",):
+            preset = "as-printed"
+    elif as_printed:
+        raise InvalidInputError("--as-printed", "the suite paper, as 'veilroute bench paper --as-printed'")
     preset, amount = chosen.preset(preset)
     amount = amount if pairs is None else replace(amount, pairs=pairs)
     amount = amount if time_limit is None else replace(amount, time_limit_s=time_limit)
@@ -123,7 +125,7 @@ def run_bench(
         repeated = {"--candidates": candidates, "--map": map_names, "--method": method, "--external": external}
         for option, values in repeated.items():
             words += [word for value in values or () for word in (option, value)]
-        words += ["--reading", reading] if reading != "text" else []
+        words += ["--as-printed"] if as_printed else []
         words += ["--draws", str(draws)] if draws != 1 else []
         words += ["--pairs", str(pairs)] if pairs is not None else []
         words += ["--time-limit", f"{time_limit:g}"] if time_limit is not None else []

@@ -2,10 +2,11 @@
 
 The first state is the start with what it does not see; a step to a neighbour takes what that sees off; the search
 ends when the goal with nothing left is due for expansion. Ties: states are expanded in the order of smallest f, then
-smallest h, then by ``tie_break``: the one that was made first (neighbours in ascending order), or, as in the program of
-the paper's authors, the one that was made last (neighbours in the order of that program's edges, see
-:func:`edge_order`). The engine is kept for fidelity to the paper and as a second opinion on the fields engine: equal
-costs, other code.
+smallest h, then by ``tie_break``: the one that was made first (neighbours in ascending order), or the one that was made
+last (neighbours in the order of :func:`edge_order`). With ``sighting`` ``leaving`` a step takes off what the node sees
+that it leaves. Walks cost the same then, and of those of equal cost another one may be found. The program of the
+paper's authors has ``last-made`` and ``leaving``. The engine is kept for fidelity to the paper and as a second opinion
+on the fields engine: equal costs, other code.
 
 Its heuristics are lower bounds from sweeps out of the targets' posts:
 
@@ -48,6 +49,7 @@ from veilroute.progress import OutOfTimeError, Watch
 from veilroute.registry import Plugin, Registry
 
 TIE_BREAKS = ("first-made", "last-made")  #: which of the states with equal f and h is expanded first
+SIGHTINGS = ("arriving", "leaving")  #: when a walk takes off what a node sees: as it arrives there, or as it leaves
 STATE_BYTES = 2 * 2**30  #: a search whose states would take more memory than this stops with the best it has
 _EXPANSIONS_PER_SLICE = 1 << 14
 _FIRST_ROOM = 1 << 12
@@ -92,16 +94,19 @@ class AStarEngine:
     """
 
     def __init__(
-        self, task: CoveringTask, heuristic: str, *, tie_break: str = "first-made", field_bytes: int = FIELD_BYTES,
+        self, task: CoveringTask, heuristic: str, *, tie_break: str = "first-made", sighting: str = "arriving",
+        field_bytes: int = FIELD_BYTES,
         state_bytes: int = STATE_BYTES,
     ) -> None:  # fmt: skip
         if tie_break not in TIE_BREAKS:
             raise UnknownMethodError("tie_break", tie_break, TIE_BREAKS)
+        if sighting not in SIGHTINGS:
+            raise UnknownMethodError("sighting", sighting, SIGHTINGS)
         self.task = task
         self._heuristic = HEURISTICS.find(heuristic)
         self._fields = TargetFields(task, self._heuristic, field_bytes)
         self._state_bytes = state_bytes
-        self._is_last_first = tie_break == "last-made"
+        self._is_last_first, self._is_late = tie_break == "last-made", sighting == "leaving"
         self._heads: Indices = task.domain.indices
         self._costs = task.domain.costs.astype(np.float64)
         if self._is_last_first:
@@ -159,9 +164,7 @@ class AStarEngine:
             return NO_WALK
         return kernel.trace_walk(states.counts[kernel.GOAL_STATE], states.keys, states.parents)
 
-    def _search(
-        self, states: _States, ordered: list[int], trip: int, highest: float, watch: Watch, end: Node
-    ) -> bool:
+    def _search(self, states: _States, ordered: list[int], trip: int, highest: float, watch: Watch, end: Node) -> bool:
         """Expand states until the end is reached or none is left; no time or room for more is an `OutOfTimeError`."""
         domain, start = self.task.domain, self.task.starts[trip]
         estimator = self._fields.estimator(ordered, trip, watch)
@@ -173,7 +176,7 @@ class AStarEngine:
             outcome = self._heuristic.expand(
                 _EXPANSIONS_PER_SLICE, end, highest, self._margin,
                 domain.indptr, self._heads, self._costs, seen,
-                estimator, *states.arrays(), self._is_last_first,
+                estimator, *states.arrays(), self._is_last_first, self._is_late,
             )  # fmt: skip
             watch.tell("states expanded", int(states.counts[kernel.NUM_EXPANDED]))
             if outcome not in (kernel.PAUSED, kernel.NO_ROOM):

@@ -84,21 +84,26 @@ class CoverMemo:
         For ``astar``; ``tunnel`` when left out.
     tie_break
         For ``astar``; ``first-made`` when left out.
+    sighting
+        For ``astar``; ``arriving`` when left out.
     """
 
     def __init__(
         self, task: CoveringTask, *, engine: str | None = None, heuristic: str | None = None,
-        tie_break: str | None = None,
+        tie_break: str | None = None, sighting: str | None = None,
     ) -> None:  # fmt: skip
         engine = "astar" if engine is None else engine
         _check_names(engine, heuristic, ("astar", "fields"))
-        if engine != "astar" and tie_break is not None:
-            raise InvalidInputError("tie_break", "none but with the engine astar", tie_break)
+        for name, value in (("tie_break", tie_break), ("sighting", sighting)):
+            if engine != "astar" and value is not None:
+                raise InvalidInputError(name, "none but with the engine astar", value)
         self.task = task
         self._engine = (
             FieldsEngine(task)
             if engine == "fields"
-            else AStarEngine(task, heuristic or "tunnel", tie_break=tie_break or "first-made")
+            else AStarEngine(
+                task, heuristic or "tunnel", tie_break=tie_break or "first-made", sighting=sighting or "arriving"
+            )
         )
         self._costs: dict[Members, Floats] = {}
         self._walks: dict[tuple[Members, int], CoveringWalk] = {}

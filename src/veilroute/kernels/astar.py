@@ -148,11 +148,13 @@ def expand_states(
     num_expansions: int, goal: int, bound: float, margin: float, indptr: Indices, indices: Indices, costs: Floats,
     seen: Ints, estimator: Estimator, keys: Ints, paid: Floats, ahead: Floats, parents: Int32s, is_open: Flags,
     slots: Int32s, heap_keys: Floats, heap_states: Indices, counts: Ints, least_cut: Floats, is_last_first: bool,
+    is_late: bool,
 ) -> int:  # fmt: skip
     """Expand states in the order of (f, h, when made) until the goal is due, at most ``num_expansions``.
 
     ``is_last_first``: of states with equal f and h the one that was made last is expanded first, and a state that is
-    reached more cheaply is made again; else the one that was made first, and such a state keeps its turn.
+    reached more cheaply is made again; else the one that was made first, and such a state keeps its turn. ``is_late``:
+    what a node sees is taken off when the walk leaves it, and not when it arrives there.
     ``num_expansions``: pause after this many. ``goal``, ``bound``: where to end; states whose f is above the bound are
     cut, ``least_cut[0]`` keeps the smallest such f. ``margin``: a state that was expanded is taken up again only when
     it is reached for less than this times what was paid, so that the order of additions does not reopen it. ``indptr``,
@@ -176,6 +178,8 @@ def expand_states(
         state = heap_states[0]
         node = np.uint32(keys[state] & _NODE)
         left = keys[state] >> _NODE_BITS
+        if is_late:
+            left &= ~seen[node]
         if left == 0 and node == goal:
             counts[GOAL_STATE] = state
             return FOUND
@@ -192,7 +196,7 @@ def expand_states(
         # Generate the state of each neighbour, or improve it.
         for e in range(indptr[node], indptr[node + 1]):
             other = indices[e]
-            other_left = left & ~seen[other]
+            other_left = left if is_late else left & ~seen[other]
             cost = paid[state] + costs[e]
             key = (other_left << _NODE_BITS) | np.int64(other)
             slot = find_key(key, keys, slots)

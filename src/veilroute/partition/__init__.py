@@ -11,9 +11,9 @@ from veilroute.rules import Rule
 
 __all__ = ["OPTIONS", "PARTITIONERS", "Entry", "Partition", "find_partitioner"]
 
-#: All options that some built-in partitioner has; the last three are those of its search for covering walks.
-OPTIONS = ("merge_order", "branch_order", "shuffle", "engine", "heuristic", "tie_break")
-_WALKS = OPTIONS[-3:]
+#: All options that some built-in partitioner has; the last four are those of its search for covering walks.
+OPTIONS = ("merge_order", "branch_order", "shuffle", "engine", "heuristic", "tie_break", "sighting")
+_WALKS = OPTIONS[-4:]
 
 
 def _adapt(plugin: Plugin) -> Entry:

@@ -47,13 +47,14 @@ def partition_df_bb(
     engine: str | None = None,
     heuristic: str | None = None,
     tie_break: str | None = None,
+    sighting: str | None = None,
 ) -> Partition:
     """Find the best partition under all-pairs spread, or the best one in the time given; the seed does not matter.
 
     Complexity: at most one visit for each partition of each first few members, and one covering walk for each set that
     is met. ``branch_order`` is one of :data:`BRANCH_ORDERS`: the very first partition has everybody alone, or
-    everybody in one set. Ties: the first partition met stays. ``engine``, ``heuristic`` and ``tie_break`` choose what finds covering
-    walks, see :class:`~veilroute.covering.engines.CoverMemo`.
+    everybody in one set. Ties: the first partition met stays. ``engine``, ``heuristic``, ``tie_break`` and ``sighting``
+    choose what finds covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
     """
     if branch_order not in BRANCH_ORDERS:
         raise UnknownMethodError("branch_order", branch_order, tuple(BRANCH_ORDERS))
@@ -62,5 +63,5 @@ def partition_df_bb(
     def start(num: int) -> tuple[Tree, Step]:
         return start_tree(num, 0), partial(search_assignments, STEPS_PER_CALL, rule.least, num, ROUNDING * num, order)
 
-    memo = CoverMemo(task, engine=engine, heuristic=heuristic, tie_break=tie_break)
+    memo = CoverMemo(task, engine=engine, heuristic=heuristic, tie_break=tie_break, sighting=sighting)
     return search_partitions(task, rule, watch, memo=memo, start=start)

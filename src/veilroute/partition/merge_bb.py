@@ -71,6 +71,7 @@ def partition_merge_bb(
     engine: str | None = None,
     heuristic: str | None = None,
     tie_break: str | None = None,
+    sighting: str | None = None,
 ) -> Partition:
     """Find the best partition under all-pairs spread, or the best one in the time given.
 
@@ -79,11 +80,11 @@ def partition_merge_bb(
     merged in the order of their lowest members.
 
     The ``merge_order`` is ``cost-asc`` (by the dearer walk times the number of members), ``random``, for which the
-    seed matters, or a plug-in's. ``engine``, ``heuristic`` and ``tie_break`` choose what finds covering walks, see
-    :class:`~veilroute.covering.engines.CoverMemo`.
+    seed matters, or a plug-in's. ``engine``, ``heuristic``, ``tie_break`` and ``sighting`` choose what finds
+    covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
     """
     order = MERGE_ORDERS.find(merge_order)
-    memo = CoverMemo(task, engine=engine, heuristic=heuristic, tie_break=tie_break)
+    memo = CoverMemo(task, engine=engine, heuristic=heuristic, tie_break=tie_break, sighting=sighting)
 
     def start(num: int) -> tuple[Tree, Step]:
         return start_tree(num, num, _draw_state(seed)), _Merging(task, rule.least, num, order)

@@ -6,8 +6,8 @@ not repaired: its members are left out.
 
 The shuffle is Python's, or the one that a C++ program draws which calls ``std::shuffle`` with
 ``std::default_random_engine(seed)`` and is built with GNU's library, as that of the paper's authors. The C++ standard
-leaves both to the library; GNU's takes the generator ``minstd_rand0`` (Park and Miller 1988), whose numbers the standard
-defines, and draws two places from one number of it.
+leaves both to the library; GNU's takes the generator ``minstd_rand0`` (Park and Miller 1988), whose numbers the
+standard defines, and draws two places from one number of it.
 """
 
 import random
@@ -39,17 +39,18 @@ def partition_naive(
     engine: str | None = None,
     heuristic: str | None = None,
     tie_break: str | None = None,
+    sighting: str | None = None,
 ) -> Partition:
     """Draw a partition, with the seed and nothing else.
 
-    ``shuffle`` is one of :data:`SHUFFLES`. ``engine``, ``heuristic`` and ``tie_break`` choose what finds covering walks,
-    see :class:`~veilroute.covering.engines.CoverMemo`.
+    ``shuffle`` is one of :data:`SHUFFLES`. ``engine``, ``heuristic``, ``tie_break`` and ``sighting`` choose what finds
+    covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
     """
     if shuffle not in SHUFFLES:
         raise UnknownMethodError("shuffle", shuffle, SHUFFLES)
     rule = k_and_ell_only(rule)
     num, k = len(task.members), rule.least
-    memo = CoverMemo(task, engine=engine, heuristic=heuristic, tie_break=tie_break)
+    memo = CoverMemo(task, engine=engine, heuristic=heuristic, tie_break=tie_break, sighting=sighting)
     order = list(range(num))
     if shuffle == "libstdc++":
         shuffle_as_gnu(order, seed)

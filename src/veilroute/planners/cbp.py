@@ -5,9 +5,9 @@ largest distance *to cover* a member (Wasserman and Faust's centre):
 ``argmin over n of max over u of min over w in W_u of d(n, w)``.
 
 The program of the paper's authors does three things in another way, and each is an option here: the ``centre`` has the
-least *sum* of distances; the first clusters are the candidates k by k in the order given (``cluster_order`` ``listed``);
-and the walk to the centre is found by A* with the heuristic of the *goal* (``centre_heuristic`` ``to-goal``), so that of
-all shortest walks to the centre it takes one that stays near the ways to the goal.
+least *sum* of distances; the first clusters are the candidates k by k in the order given (``cluster_order``
+``listed``); and the walk to the centre is found by A* with the heuristic of the *goal* (``centre_heuristic``
+``to-goal``), so that of all shortest walks to the centre it takes one that stays near the ways to the goal.
 """
 
 from __future__ import annotations
@@ -120,10 +120,10 @@ def cluster_members(
 ) -> list[Cluster]:
     """Clusters of at least k members each, ordered by first member; none when there are fewer than k members.
 
-    Members are dealt at random, or k by k as they are listed, to as many clusters as can have k, then each goes to the nearest centroid until nothing
-    changes (or a state comes back), and clusters that are too small join the one whose centroid is nearest to theirs.
-    Centroids move after each of these steps. One partition serves all trips: a centroid is a node that all of them can
-    reach. Ties: the lowest node, the first cluster.
+    Members are dealt at random, or k by k as they are listed, to as many clusters as can have k, then each goes to the
+    nearest centroid until nothing changes (or a state comes back), and clusters that are too small join the one whose
+    centroid is nearest to theirs. Centroids move after each of these steps. One partition serves all trips: a centroid
+    is a node that all of them can reach. Ties: the lowest node, the first cluster.
 
     Complexity: one sweep per member, then members times nodes for each round; memory members times nodes.
     """
