@@ -256,7 +256,7 @@ def _tables(chosen: Selection) -> list[Table]:
         f"limit of {limits} s and are another machine's. No such MAC is below the proved optimum, or it would differ.",
         "UNSAFE: in the supplement's table m is a multiple of the secret's own base cost, so an observer who counts "
         "the shared nodes learns about the secret. No playbook comes of it.",
-        "Figures 3 to 6 and the maps have no printed numbers. Figure 6 draws the supplement's table with its misprints.",
+        "Figures 3 to 6 and the maps have no printed numbers. Figure 6 draws the supplement's table, misprints too.",
     ]  # fmt: skip
     if missing := sum(each.verdict == NOT_COMPARED for each in figures):
         notes.append(f"Not compared: {counted(missing, 'figure')}, for which some of the 30 instances are missing.")

@@ -227,7 +227,8 @@ def _check_shown(name: str, variations: Sequence[Variation], shown_as: str) -> N
         if wrong := min(lacks, key=len):
             setting, there, here = wrong[0]
             raise InvalidInputError(f"{name}.{setting}", f"{there}, as {shown_as} has it, or no shown_as", here)
-    if len({variation.limits_s for variation in variations}) > 1:
+    limits, known = ({variation.limits_s for variation in each} for each in (variations, SUITES[shown_as].variations))
+    if len(limits) > 1 and not limits <= known:
         raise InvalidInputError(f"{name}.time_limit_s", "one for all experiments of that name, or no shown_as")
 
 
