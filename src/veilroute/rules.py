@@ -30,11 +30,22 @@ class Rule(ABC):
     ``may_grow`` makes these faster. The paper's searches know k and ell alone. Costs are not its concern
     (:func:`objective_rates`), except that a class has at least ``least`` members: bounds rest on each member's sharing
     its walk with that many.
+
+    A partitioner asks :meth:`qualifies` about one set, or :meth:`qualify` about many sets of one size.
+
+    Attributes
+    ----------
+    together
+        By two members, whether they may be in one class at all; false for a member and itself.
+    least
+        The fewest members of a class: 2 or more, or 1 if every single member qualifies.
+    largest
+        The most members of a class that some best partition needs.
     """
 
-    together: Flags  #: per two members whether they may be in one class at all; false for a member and itself
-    least: int  #: the fewest members of a class: 2 or more, or 1 where every single member qualifies
-    largest: int  #: the most members of a class that some best partition needs
+    together: Flags
+    least: int
+    largest: int
 
     @property
     def num(self) -> int:
@@ -72,7 +83,7 @@ class Rule(ABC):
         return replace(self, together=self.together[np.ix_(order, order)])
 
     def qualifies(self, members: Sequence[int]) -> bool:
-        """Whether one set is a class."""
+        """Whether one set is a class; its members may be in any order."""
         return len(members) > 0 and bool(self.qualify(np.array([sorted(members)], dtype=np.int32))[0])
 
 

@@ -34,24 +34,58 @@ from veilroute.rules import KAndEll, Linked, RiskBound, Rule, hideable
 
 @dataclass(frozen=True, eq=False)
 class CoveringTask:
-    """The coverable candidates of a problem with their posts, and each trip's distances at these posts."""
+    """The candidates that can be covered, and each trip's costs and distances, as arrays.
 
-    domain: Domain  #: where walks are searched: the world, or its states where not every turn is legal
-    members: tuple[Candidate, ...]  #: positions among the problem's candidates: who counts and every trip can cover
-    uncoverable: tuple[Candidate, ...]  #: positions of those that count but that some trip cannot cover
-    posts: Posts  #: watchers of the members; candidate i of the posts is ``members[i]``
-    starts: tuple[Node, ...]  #: one per trip
+    A partitioner groups the *members*: positions 0, 1, 2, ... in ``members``. To name one, take
+    ``problem.candidates[task.members[i]]``.
+
+    Attributes
+    ----------
+    domain
+        The graph on which walks are searched: the problem's, or its turn-expanded graph if some turns are not allowed.
+    members
+        The candidates that count and that every trip can cover, as positions in ``problem.candidates``.
+    uncoverable
+        The candidates that count but that some trip cannot cover, as positions in ``problem.candidates``.
+    posts
+        The nodes from which each member is seen; candidate i of the posts is ``members[i]``.
+    starts, goals
+        Nodes of ``domain``, one for each trip.
+    weights
+        The weights of the trips; they sum to 1.
+    from_start, to_goal
+        By trip and post, the distance from the start and the distance to the goal, in units of ``unit``.
+    all_from_start, all_to_goal
+        The same distances by trip and node.
+    direct
+        By trip, the distance from its start to its goal, in units of ``unit``.
+    base_costs
+        By trip and member, the cost of the cheapest walk that covers this member alone.
+    rates
+        By trip and member, what one unit of extra cost adds to the sum that the plan keeps small; for the MAC this is 1
+        divided by the base cost.
+    unit
+        The cost of one unit of distance.
+    kept
+        What several plans of one problem share (`Problem.sharing_work`), or ``None``.
+    """
+
+    domain: Domain
+    members: tuple[Candidate, ...]
+    uncoverable: tuple[Candidate, ...]
+    posts: Posts
+    starts: tuple[Node, ...]
     goals: tuple[Node, ...]
-    weights: tuple[float, ...]  #: of the trips, summing to 1
-    from_start: Floats  #: per trip and post the distance from the start, in units of ``unit``
-    to_goal: Floats  #: and that to the goal
-    all_from_start: Floats  #: the same per trip and node
+    weights: tuple[float, ...]
+    from_start: Floats
+    to_goal: Floats
+    all_from_start: Floats
     all_to_goal: Floats
-    direct: Floats  #: per trip the distance from its start to its goal, in the same units
-    base_costs: Floats  #: per trip and member the cheapest cost of covering it alone
-    rates: Floats  #: per trip and member what a unit of extra cost adds to the objective
-    unit: float  #: what one unit of distance costs
-    kept: dict[Any, Any] | None = None  #: what several plans share, see :meth:`Problem.sharing_work`
+    direct: Floats
+    base_costs: Floats
+    rates: Floats
+    unit: float
+    kept: dict[Any, Any] | None = None
 
     @property
     def num_trips(self) -> int:

@@ -1,15 +1,23 @@
 """How candidates are grouped into classes: one file per method, and all of them by name."""
 
+from __future__ import annotations
+
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from veilroute.covering.task import CoveringTask
 from veilroute.partition.result import Partition
 from veilroute.problem import Problem
-from veilroute.registry import Entry, Plugin, Registry, check_options
+from veilroute.registry import Entry, Plugin, Registry, check_options, lazy_names
 from veilroute.rules import Rule
 
-__all__ = ["OPTIONS", "PARTITIONERS", "Entry", "Partition", "find_partitioner"]
+if TYPE_CHECKING:
+    from veilroute.partition.costs import BestPartition, Costs
+
+__all__ = ["OPTIONS", "PARTITIONERS", "BestPartition", "Costs", "Entry", "Partition", "find_partitioner"]
+
+# They load kernels, which somebody who plans with another method need not wait for.
+__getattr__ = lazy_names(__name__, costs="BestPartition Costs")
 
 #: All options that some built-in partitioner has; the last four are those of its search for covering walks.
 OPTIONS = ("merge_order", "branch_order", "shuffle", "engine", "heuristic", "tie_break", "sighting")

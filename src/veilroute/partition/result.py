@@ -20,23 +20,52 @@ _SAME_WORTH = 1e-9
 
 @dataclass(frozen=True)
 class Partition:
-    """A grouping of a task's members."""
+    """What a partitioner returns: a grouping of the members of a task.
 
-    classes: Classes  #: qualifying classes as positions in the task, each ascending, ordered by first member
-    left_out: Members  #: members that no class holds
-    is_optimal: bool  #: whether no partition groups more members, or as many at a lower cost
-    is_stopped: bool = False  #: whether the method was stopped before it was done
-    is_completed: bool = False  #: whether a search without evidence, which claims no optimum, has looked at everything
-    #: what no partition of as many members undercuts in the mean of the objective, from the class costs alone; ``None``
-    #: without a proof
+    A plug-in needs the first three, and says ``is_stopped`` and ``source`` if it can;
+    :class:`~veilroute.partition.BestPartition` fills them in.
+
+    Attributes
+    ----------
+    classes
+        The classes. Each is an ascending tuple of positions in ``task.members`` that the rule says yes to, and they
+        stand in the order of their first members.
+    left_out
+        The members that are in no class, ascending.
+    is_optimal
+        Whether it is proved that no partition groups more members, or as many of them at a lower cost.
+    is_stopped
+        Whether the time was over before the method came to its end.
+    is_completed
+        Whether a search that claims no optimum has looked at everything.
+    least_mean
+        A proved lower bound on the MAC (or the mean of another objective) of all partitions that group as many members,
+        from the costs of classes alone; ``None`` without a proof.
+    num_anonymizable
+        How many members are in some class that the rule allows; ``None`` if this is not known.
+    improvements
+        Each partition on the way that was better than all before it, in order; the last one is this partition.
+    num_visited
+        How many partitions the search has looked at.
+    num_duplicates
+        How many partitions it met again and passed over.
+    certificate
+        What a proof rests on, for the auditor; ``None`` if there is no proof, or everything was tried.
+    source
+        Finds the walks of the classes with what the method has worked out already; ``None`` if it has nothing.
+    """
+
+    classes: Classes
+    left_out: Members
+    is_optimal: bool
+    is_stopped: bool = False
+    is_completed: bool = False
     least_mean: float | None = None
-    num_anonymizable: int | None = None  #: how many members belong to some qualifying class, ``None`` when not known
-    #: each partition on the way that was better than all before it, in order; the last one is this partition
+    num_anonymizable: int | None = None
     improvements: tuple[Incumbent, ...] = ()
-    num_visited: int = 0  #: how many partitions a search has looked at
-    num_duplicates: int = 0  #: how many it met again and passed over
-    certificate: Certificate | None = None  #: what the proof rests on, for who checks it; ``None`` where all was tried
-    #: where to get the classes' walks, with what the method has worked out already; ``None`` when it has nothing
+    num_visited: int = 0
+    num_duplicates: int = 0
+    certificate: Certificate | None = None
     source: WalkSource | None = None
 
 

@@ -1,0 +1,1 @@
+"""Three metaheuristics for the transit obfuscation problem, as partitioners of veilroute."""
