@@ -18,6 +18,7 @@ from typing import Any
 
 from veilroute.bench.cells import Instance, Method
 from veilroute.bench.comparing import build_findings, build_tables, draw_pictures
+from veilroute.bench.dataset import MAX_SIZE, grown_candidates
 from veilroute.bench.design import (
     EXPERIMENT_KEYS,
     TIME_LIMITS_S,
@@ -105,7 +106,8 @@ class Study:
         for number, spec in enumerate(self.terrain):
             if "maps" in spec:
                 named = map_names or (() if spec["maps"] == "paper" else tuple(spec["maps"]))
-                parts.append(find_terrain(num_pairs=preset.pairs, map_names=named, directory=directory))
+                found = find_terrain(num_pairs=preset.pairs, map_names=named, directory=directory)
+                parts.append(_grown(found, min(most, spec.get("candidates", 0))))
             elif (own := _own_terrain(spec, f"terrain[{number}]", self.folder, preset, most)) is not None:
                 parts.append(own)
         domains = {name: domain for part in parts for name, domain in part.domains.items()}
@@ -176,8 +178,11 @@ def _check_terrain(spec: Mapping[str, Any], where: str) -> None:
     if "maps" in spec:
         maps = spec["maps"]
         for key in spec:
-            if key != "maps":
-                raise InvalidInputError(f"{where}.{key}", "nothing beside maps, whose instances are as they are", key)
+            if key not in ("maps", "candidates"):
+                expected = "nothing beside maps but candidates, because their starts and goals are as they are"
+                raise InvalidInputError(f"{where}.{key}", expected, key)
+        expected = f"an integer from 2 to {MAX_SIZE}: how many candidates an instance has, with drawn ones"
+        check_whole(f"{where}.candidates", spec.get("candidates", 2), expected, least=2, most=MAX_SIZE)
         if maps != "paper" and not (isinstance(maps, list) and maps and all(isinstance(each, str) for each in maps)):
             raise InvalidInputError(f"{where}.maps", 'a list of names, or "paper"', maps)
     for name in ("file", "name"):
@@ -270,6 +275,16 @@ def _smaller(variations: Sequence[Variation], most: int) -> Iterator[Variation]:
     for variation in variations:
         if sizes := tuple(size for size in variation.sizes if size <= most):
             yield replace(variation, sizes=sizes)
+
+
+def _grown(terrain: Terrain, num: int) -> Terrain:
+    """The instances with up to ``num`` candidates: those of the data set, which go on from the paper's 16."""
+
+    def grow(at: Instance) -> Instance:
+        more = grown_candidates(terrain.domains[at.map_name], at, max(num, len(at.candidates)))
+        return replace(at, candidates=tuple(more))
+
+    return replace(terrain, instances=tuple(map(grow, terrain.instances)))
 
 
 def _own_terrain(spec: Mapping[str, Any], where: str, folder: Path, preset: Preset, most: int) -> Terrain | None:

@@ -2,11 +2,12 @@
 
 import math
 
-from veilroute_metaheuristics.search import run
+from veilroute_metaheuristics.search import LEFT_OUT, run
 
-HOTTEST = 0.5  # as a share of what a candidate adds to the sum in the first partition
-COLDEST = 0.0005
-MOVES_PER_STEP = 100
+HOTTEST, COLDEST = 2.0, 0.01  # temperatures, as a share of what a candidate adds to the sum after a descent
+NUM_CYCLES = 10  # of cooling down; each begins with the best partition so far
+LEFT_OUT_MEANWHILE = 30.0  # in the same unit: classes of k could hardly change if no one were ever without a class
+MOVES_PER_STEP = 50
 
 
 def partition_annealing(problem, task, rule, *, seed, watch, budget=10_000, cpu_s=3600.0):
@@ -14,17 +15,29 @@ def partition_annealing(problem, task, rule, *, seed, watch, budget=10_000, cpu_
 
 
 def anneal(search):
+    search.descend(range(search.num))
+    scale = sum(share for g in search.groups.values() if (share := search.share(g)) < math.inf) / search.num or 1.0
+    best, lowest = list(search.groups.values()), search.total
+    for cycle in range(NUM_CYCLES):
+        search.left_out = LEFT_OUT_MEANWHILE * scale
+        search.set_to(best)
+        while (part := search.used() * NUM_CYCLES - cycle) < 1:
+            walk(search, scale * HOTTEST * (COLDEST / HOTTEST) ** max(0.0, part))
+        search.left_out = LEFT_OUT
+        search.set_to(list(search.groups.values()))
+        search.descend(range(search.num))
+        if search.total < lowest:
+            best, lowest = list(search.groups.values()), search.total
+
+
+def walk(search, temperature):
+    """Some moves at one temperature."""
     rng = search.rng
-    scale = sum(search.score(g) for g in search.groups.values() if search.rule.qualifies(list(g))) / search.num or 1.0
-    while (used := search.used()) < 1:
-        temperature = scale * HOTTEST * (COLDEST / HOTTEST) ** used
-        for _ in range(MOVES_PER_STEP):
-            a = rng.randrange(search.num)
-            b = rng.choice(search.near[a])
-            if search.home[a] == search.home[b]:
-                continue
+    for _ in range(MOVES_PER_STEP):
+        a = rng.randrange(search.num)
+        b = rng.choice(search.near[a])
+        if search.home[a] != search.home[b]:
             move = rng.choice(search.MOVES)(search, a, b)
             gain = search.gain(move)
             if gain >= 0 or rng.random() < math.exp(gain / temperature):
                 search.make(move, gain)
-    search.descend(range(search.num))

@@ -11,11 +11,19 @@ def partition_greedy(problem, task, rule, *, seed, watch):
     try:
         while left:
             group = [left.pop(0)]
-            while left and not rule.qualifies(group):
-                nearest = min(left, key=lambda other: costs.mac_share([*group, other]))
-                left.remove(nearest)
-                group.append(nearest)
-            groups.append(group)
+            while not rule.qualifies(group):
+                others = [i for i in left if rule.together[i, group[-1]]]
+                if not others:
+                    break
+                group.append(min(others, key=lambda i: costs.mac_share([*group, i])))
+                left.remove(group[-1])
+            if rule.qualifies(group):
+                groups.append(group)
+            else:  # too few are left: each joins the group to which it adds the least
+                for i in group:
+                    homes = [home for home in groups if rule.qualifies([*home, i])]
+                    if homes:
+                        min(homes, key=lambda home: costs.mac_share([*home, i]) - costs.mac_share(home)).append(i)
     except OutOfTimeError:
         is_stopped = True
     best.offer(groups)

@@ -14,7 +14,6 @@ NUM_NEAR = 10  # partners that a move looks at, for each candidate
 LEFT_OUT = 1e6  # what a candidate costs that is in no class: more than any walk, so that hiding it comes first
 LEAST_GAIN = 1e-9
 MOVES_PER_LOOK = 64  # at the clock
-EMPTY = frozenset()
 
 
 class BudgetSpentError(Exception):
@@ -30,13 +29,14 @@ def run(algorithm, problem, task, rule, *, seed, watch, budget, cpu_s):
     search = Search(problem, task, rule, seed=seed, watch=watch, budget=budget, cpu_s=cpu_s)
     is_stopped = False
     try:
-        search.begin()
-        algorithm(search)
+        if search.num > 1:
+            search.begin()
+            algorithm(search)
     except BudgetSpentError:
         pass
     except OutOfTimeError:
         is_stopped = True
-    search.best.offer(search.groups.values())
+    search.best.offer(search.lowest_groups)
     return search.best.partition(is_stopped=is_stopped)
 
 
@@ -52,20 +52,22 @@ class Search:
         self.costs = Costs(problem, task, watch)
         self.best = BestPartition(rule, self.costs)
         self.worth = rule.worth.tolist()
-        self.score = lru_cache(maxsize=1 << 18)(self._score)
+        self.left_out = LEFT_OUT
+        self.share = lru_cache(maxsize=1 << 18)(self._share)
         self.budget, self.num_tried, self.offered_at = budget * self.num, 0, 0
         self.began_s, self.cpu_s, self.limit_s = time.process_time(), cpu_s, watch.left_s()
         self.numbers = count()
-        self.groups, self.home, self.near, self.total, self.lowest = {}, [], [], 0.0, float("inf")
+        self.groups, self.home, self.near, self.total = {}, [], [], 0.0
+        self.lowest, self.lowest_groups = float("inf"), []
 
-    def _score(self, group):
-        """What a group adds to the sum that is kept small."""
-        if not group:
-            return 0.0
-        return self.costs.mac_share(group) if self.rule.qualifies(list(group)) else self.price_of(group)
+    def _share(self, group):
+        """What a class adds to the MAC sum; infinity for a group that is no class."""
+        return self.costs.mac_share(group) if self.rule.qualifies(list(group)) else float("inf")
 
-    def price_of(self, group):
-        return LEFT_OUT * sum(self.worth[i] for i in group)
+    def score(self, group):
+        """What a group adds to the sum that is kept small: each candidate that is in no class has its price."""
+        share = self.share(group) if group else 0.0
+        return share if share < float("inf") else self.left_out * sum(self.worth[i] for i in group)
 
     def begin(self):
         """A first partition: each candidate in a random order, if it is free, with its best free partners."""
@@ -85,14 +87,14 @@ class Search:
             groups.append(frozenset(group))
         self.set_to(groups)
 
-    def set_to(self, groups):
-        """Take another partition in the place of this one."""
+    def set_to(self, groups, total=None):
+        """Take another partition, whose total may be known, in the place of this one."""
         self.groups = {next(self.numbers): group for group in groups if group}
         self.home = [-1] * self.num
         for number, group in self.groups.items():
             for i in group:
                 self.home[i] = number
-        self.total = sum(map(self.score, self.groups.values()))
+        self.total = sum(map(self.score, self.groups.values())) if total is None else total
         self.note()
 
     def of(self, member):
@@ -120,10 +122,12 @@ class Search:
         self.note()
 
     def note(self):
-        """Offer the partition, if it is the best one so far; not more often than costs next to nothing."""
-        if self.total < self.lowest - LEAST_GAIN and self.num_tried - self.offered_at >= self.num // 10:
-            self.lowest, self.offered_at = self.total, self.num_tried
-            self.best.offer(self.groups.values())
+        """Remember the partition if it is the best one so far, and offer it if the last offer is not too recent."""
+        if self.left_out == LEFT_OUT and self.total < self.lowest - LEAST_GAIN:
+            self.lowest, self.lowest_groups = self.total, list(self.groups.values())
+            if self.num_tried - self.offered_at >= self.num // 10:  # an offer takes as long as some moves
+                self.offered_at = self.num_tried
+                self.best.offer(self.lowest_groups)
 
     def used(self):
         """Which part of the budget is spent: moves, or the processor's time, or that of the clock."""
@@ -158,6 +162,14 @@ class Search:
         return list(new.values())
 
     MOVES = (join, swap, found, dissolve)
+
+    def deal(self, numbers):
+        """Deal the members of some groups out again, at random, and descend from there."""
+        members = sorted(i for number in numbers for i in self.groups[number])
+        self.rng.shuffle(members)
+        move = [frozenset(members[i :: len(numbers)]) for i in range(len(numbers))]
+        self.make(move, self.gain(move))
+        self.descend(members)
 
     def descend(self, members):
         """Make every move that is a gain, beginning with these candidates, until there is none."""

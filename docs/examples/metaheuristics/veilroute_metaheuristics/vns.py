@@ -18,12 +18,12 @@ def shake_and_descend(search):
         if search.total < total - LEAST_GAIN:
             size = 2
         else:
-            search.set_to(before)
+            search.set_to(before, total)
             size = size + 1 if size < MOST_SHAKEN else 2
 
 
 def shake(search, num_groups):
-    """Deal the members of neighbouring groups out anew, at random, and descend from there."""
+    """Deal the members of some neighbouring groups out again."""
     numbers = [search.home[search.rng.randrange(search.num)]]
     while len(numbers) < num_groups:
         nearby = {search.home[j] for n in numbers for i in search.groups[n] for j in search.near[i]}
@@ -31,8 +31,4 @@ def shake(search, num_groups):
         if not nearby:
             break
         numbers.append(search.rng.choice(nearby))
-    members = sorted(i for number in numbers for i in search.groups[number])
-    search.rng.shuffle(members)
-    parts = [frozenset(members[i :: len(numbers)]) for i in range(len(numbers))]
-    search.make(parts, search.gain(parts))
-    search.descend(members)
+    search.deal(numbers)
