@@ -18,7 +18,7 @@ from veilroute.kernels.subsets import tour_costs
 from veilroute.partition.first import first_partition, stopped_at_first
 from veilroute.partition.result import Grouping, Partition, Record
 from veilroute.problem import Problem
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 from veilroute.rules import Rule
 
 _CALLS_PER_LOOK = 128
@@ -183,8 +183,11 @@ class BestPartition:
         costs, by_size = self._costs, dict[int, list[Members]]()
         for group in groups:
             by_size.setdefault(len(members := as_members(group)), []).append(members)
-        if isinstance(costs._prices, TourCosts):
-            costs._prices.prepare(costs._watch)
+        try:
+            if isinstance(costs._prices, TourCosts):
+                costs._prices.prepare(costs._watch)
+        except OutOfTimeError:  # before there was any cost; :meth:`partition` knows what to do then
+            return False
         shares = dict[Members, float]()
         for size in sorted(by_size.keys() - {0}):
             is_class = self._rule.qualify(np.array(by_size[size], dtype=np.int32))

@@ -22,6 +22,7 @@ from veilroute.bench.comparing import (
     draw_pictures,
     paired_p_value,
 )
+from veilroute.bench.dataset import grown_candidates
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import Job, map_text, run_cell, run_cells
 from veilroute.bench.study import Study, read_study, shipped_studies
@@ -71,6 +72,17 @@ def test_every_shipped_study_has_cells_in_its_smallest_form(name: str) -> None:
     assert cells
     sizes = [preset.most_candidates or 10**6 for preset in study.presets.values()]
     assert all(a <= b for a, b in pairwise(sizes))
+
+
+def test_instances_of_maps_go_on_with_those_of_the_data_set(tmp_path: Path) -> None:
+    stated = ONE.replace("4", "[4, 30]") + '[[terrain]]\nmaps = ["rooms-2"]\n'
+    few, many = (read_study(write(tmp_path, stated + more)) for more in ("", "candidates = 40\n"))
+    amount = few.preset(None)[1]
+    (own,), (grown,) = (study.find_terrain(amount).instances for study in (few, many))
+    assert len(own.candidates) == 16 and grown.candidates[:16] == own.candidates
+    # As many as the largest experiment takes, and no more.
+    domain = find_terrain(num_pairs=1, map_names=["rooms-2"]).domains["rooms-2"]
+    assert list(grown.candidates) == grown_candidates(domain, own, 30)
 
 
 @pytest.fixture
@@ -341,6 +353,7 @@ def test_intervals_and_tests_have_known_values() -> None:
         ("[[terrain]]\nmaps = []\n" + ONE, 'maps: expected a list of names, or "paper"'),
         ('[[terrain]]\nmaps = "rooms-1"\n' + ONE, "maps: expected a list of names.*got 'rooms-1'"),
         ('[[terrain]]\nmaps = ["rooms-1"]\nseed = 9\n' + ONE, "seed: expected nothing beside maps"),
+        ('[[terrain]]\nmaps = ["rooms-1"]\ncandidates = 1001\n' + ONE, "candidates: expected an integer from 2"),
         ("[[terrain]]\nfile = 5\n" + ONE, "file: expected text, got 5"),
         ('[[terrain]]\nrooms = [12, 12]\nname = ""\n' + ONE, "name: expected text that is not empty"),
         ("pairs = 1000000000000\n" + ONE, "pairs: expected an integer from 1 to 1000"),
