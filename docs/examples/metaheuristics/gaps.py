@@ -45,23 +45,36 @@ def read_gaps(folder):
     return dict(sorted(gaps.items(), key=lambda item: (*item[0][:2], NAMES.index(item[0][2]))))
 
 
-def print_table(gaps):
-    print(" k  candidates  method        instances  proved  met  CPU [s]   mean gap  worst gap")
-    for (k, num, name), found in gaps.items():
-        compared = [gap for gap, _, _ in found if gap is not None]
-        num_proved = sum(is_proved for _, is_proved, _ in found)
-        met = sum(is_proved and gap is not None and gap <= SAME for gap, is_proved, _ in found)
-        mark = " " if num_proved == len(found) else "≤"
-        shown = f"{mark}{fmean(compared):8.2%}  {mark}{max(compared):8.2%}" if compared else f"{'-':>9}  {'-':>9}"
-        if len(compared) < len(found):
-            shown += f"  (on {len(compared)}: elsewhere it hides fewer)"
-        cpu_s = fmean(seconds for _, _, seconds in found)
-        print(f"{k:2}  {num:10,}  {name:12}  {len(found):9}  {num_proved:6}  {met:3}  {cpu_s:7.3f}  {shown}")
+def print_tables(gaps):
+    """A row for each k and number of candidates: mean gap with how often the optimum was met, and CPU seconds."""
+    shown = {"mean gap to the optimum [%] (optimum met)": show_gap, "mean processor time [s]": show_cpu}
+    for title, show in shown.items():
+        print(f"{title}\n\nk  candidates  instances  proved" + "".join(f"{name:>16}" for name in NAMES))
+        for k, num in dict.fromkeys((k, num) for k, num, _ in gaps):
+            first = gaps[k, num, "optimal"]
+            proved = sum(is_proved for _, is_proved, _ in first)
+            row = "".join(f"{show(gaps.get((k, num, name), [])):>16}" for name in NAMES)
+            print(f"{k}  {num:10,}  {len(first):9}  {proved:6}{row}")
+        print()
+
+
+def show_gap(found):
+    """The mean, with ≤ where some gaps are to a lower bound; in brackets on how many instances it is 0."""
+    compared = [gap for gap, _, _ in found if gap is not None]
+    if not compared or len(compared) < len(found):
+        return "hides fewer"
+    is_open = not all(is_proved for _, is_proved, _ in found)
+    met = sum(is_proved and gap <= SAME for gap, is_proved, _ in found)
+    return f"{'≤ ' * is_open}{100 * fmean(compared):.2f} ({met})"
+
+
+def show_cpu(found):
+    return f"{fmean(cpu_s for _, _, cpu_s in found):.3f}" if found else "-"
 
 
 def draw(gaps, path):
-    ks = sorted({k for k, _, _ in gaps})
-    figure, axes = plt.subplots(1, len(ks), figsize=(5 * len(ks), 3.6), sharey=True, squeeze=False)
+    ks, sizes = (sorted({key[at] for key in gaps}) for at in (0, 1))
+    figure, axes = plt.subplots(1, len(ks), figsize=(5 * len(ks), 3.6), sharex=True, sharey=True, squeeze=False)
     for k, ax in zip(ks, axes[0], strict=True):
         for name, marker in zip(NAMES[1:], "osv^D", strict=True):
             points = [
@@ -70,7 +83,9 @@ def draw(gaps, path):
                 if (at, method) == (k, name) and (compared := [gap for gap, _, _ in found if gap is not None])
             ]
             ax.plot(*zip(*points, strict=True), marker=marker, label=name)
-        ax.set(xscale="log", xlabel="candidates", title=f"k = {k}", ylim=(0.001, 200))
+        ax.set(xscale="log", xlabel="candidates", title=f"k = {k}", ylim=(-0.003, 300))
+        ax.set_xticks(sizes, labels=[f"{num:,}" for num in sizes])
+        ax.minorticks_off()
         ax.set_yscale("symlog", linthresh=0.01)
         ax.grid(alpha=0.3)
     axes[0][0].set_ylabel("mean gap to the optimum [%]")
@@ -81,5 +96,5 @@ def draw(gaps, path):
 
 if __name__ == "__main__":
     found = read_gaps(sys.argv[1])
-    print_table(found)
+    print_tables(found)
     draw(found, Path(sys.argv[1]) / "gaps.png")

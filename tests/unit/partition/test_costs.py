@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import runpy
 import tomllib
 from collections.abc import Callable
 from dataclasses import fields
@@ -20,6 +21,10 @@ import reference
 import strategies
 import veilroute as vr
 from plugin_packages import install
+from veilroute.bench.results import RecordStore
+from veilroute.bench.runner import Job, map_text, run_cell
+from veilroute.bench.study import read_study
+from veilroute.bench.suites import Choice, build_cells
 from veilroute.covering import CoveringTask, CoverMemo, k_and_ell, prepare_task
 from veilroute.errors import InvalidInputError
 from veilroute.partition import PARTITIONERS, BestPartition, Costs, Partition
@@ -218,3 +223,27 @@ def test_a_budget_ends_a_metaheuristic_and_its_improvements_are_told(solve_with:
     found = list(dict.fromkeys(each.incumbent for each in told if each.incumbent is not None))
     assert len(found) > 2
     assert found[-1].mac == pytest.approx(ends[-1].mac)
+
+
+@pytest.mark.slow
+def test_the_study_of_the_package_gives_gaps_to_the_optimum(
+    solve_with: Callable[..., vr.Playbook], tmp_path: Path
+) -> None:
+    study = read_study(PACKAGE / "study.toml")
+    _, amount = study.preset("quick")
+    terrain = study.find_terrain(amount, map_names=("rooms-2",))
+    cells = build_cells(study.within(amount), terrain, Choice(amount.time_limit_s))
+    assert {cell.num_candidates for cell in cells} == {16, 50}
+    text = map_text(terrain.domains["rooms-2"])
+    wanted = [cell for cell in cells if (cell.num_candidates, cell.k) == (16, 2)]
+    with RecordStore(tmp_path) as store:
+        for cell in wanted:
+            store.append(run_cell(Job(cell, text, "here")))
+    gaps = runpy.run_path(str(PACKAGE / "gaps.py"))
+    found = gaps["read_gaps"](tmp_path)
+    assert [name for _, _, name in found] == ["optimal", "local-search", "memetic", "vns", "annealing", "greedy"]
+    shown = {name: gaps["show_gap"](found[2, 16, name]) for _, _, name in found}
+    assert shown["optimal"] == shown["vns"] == "0.00 (1)"
+    assert shown["greedy"].endswith(" (0)")
+    ((gap, is_proved, cpu_s),) = found[2, 16, "memetic"]
+    assert (gap, is_proved) == (pytest.approx(0), True) and 0 < cpu_s < 2
