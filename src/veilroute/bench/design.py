@@ -443,9 +443,10 @@ def _checked(value: Any, own: str, field: str) -> Any:
 
 
 @cache
-def paper_file() -> Mapping[str, Any]:
-    """The study of the paper, as its file states it."""
-    return read_toml(resources.files("veilroute.bench").joinpath("studies", "paper.toml").read_bytes(), "paper.toml")
+def paper_file(name: str = "paper") -> Mapping[str, Any]:
+    """A study of the package, as its file states it."""
+    file = f"{name}.toml"
+    return read_toml(resources.files("veilroute.bench").joinpath("studies", file).read_bytes(), file)
 
 
 def read_toml(data: bytes, source: str | Path) -> Mapping[str, Any]:
@@ -459,9 +460,9 @@ def read_toml(data: bytes, source: str | Path) -> Mapping[str, Any]:
         raise FileFormatError(source, f"not TOML that can be read: {trouble}") from None
 
 
-def paper_variations(name: str) -> tuple[Variation, ...]:
-    """What the paper's file says about one of its suites."""
-    own = [each for each in paper_file()["experiment"] if each["name"] == name]
+def paper_variations(name: str, study: str = "paper") -> tuple[Variation, ...]:
+    """What the file of a study says about one of the paper's suites."""
+    own = [each for each in paper_file(study)["experiment"] if each["name"] == name]
     return tuple(
         read_variation({key: value for key, value in each.items() if key not in ("name", "shown_as")}, f"paper.{name}")
         for each in own

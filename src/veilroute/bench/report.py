@@ -241,9 +241,6 @@ def suite_command(command: str, suite_name: str) -> str:
     if not is_for_all or not places:
         return command
     words[places[0]] = suite_name
-    if "--reading" in words:  # the suite authors is named already, and others do not take it
-        at = words.index("--reading")
-        del words[at : at + 2]
     return shlex.join(words)
 
 

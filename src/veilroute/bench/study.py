@@ -139,8 +139,7 @@ def read_study(source: str | Path) -> Study:
     if source == "paper":
         return replace(_study(paper_file(), "paper", Path()), is_paper=True)
     if source in shipped_studies():
-        data = resources.files("veilroute.bench").joinpath(_FOLDER, f"{source}.toml").read_bytes()
-        return _study(read_toml(data, f"{source}.toml"), str(source), Path())
+        return _study(paper_file(str(source)), str(source), Path())
     path = Path(source)
     if not path.is_file():
         raise InvalidInputError("STUDY", f"a .toml file, or one of {', '.join(shipped_studies())}", str(source))

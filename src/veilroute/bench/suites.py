@@ -40,7 +40,7 @@ _SUITES = (
     EXAMPLES_SUITE, ADVERSARIES_SUITE, PRINTED_SUITE,
 )  # fmt: skip
 
-#: By name, in the order of a report; ``all`` stands for all of them but ``as-printed``, which runs them otherwise.
+#: By name, in the order of a report; ``all`` stands for all of them but ``as-printed``, which is a study of its own.
 SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}
 #: Suites that vary the number of candidates; the others have one.
 SIZED_SUITES = tuple(suite.name for suite in _SUITES if any(variation.is_sized for variation in suite.variations))
@@ -85,14 +85,12 @@ class Terrain:
     remark: str  #: Says in one line which maps these are.
 
 
-def suite_names(name: str, *, as_printed: bool = False) -> tuple[str, ...]:
-    """The suites that a name stands for: itself, or all for ``all`` and ``paper``; ``as_printed``, that one alone."""
-    if name not in (*SUITES, "all", "paper"):
+def suite_names(name: str) -> tuple[str, ...]:
+    """The suites that a name stands for: itself, or for ``all`` and ``paper`` all of the paper's study."""
+    if name in SUITES:
+        return (name,)
+    if name not in ("all", "paper"):
         raise UnknownMethodError("SUITE", name, (*SUITES, "all", "paper"))
-    if as_printed and name not in ("paper", PRINTED_SUITE.name):
-        raise InvalidInputError("--as-printed", "the whole paper, as 'veilroute bench paper --as-printed'", name)
-    if name in SUITES or as_printed:
-        return (name if name in SUITES else PRINTED_SUITE.name,)
     return tuple(each for each in SUITES if each != PRINTED_SUITE.name)
 
 

@@ -73,14 +73,13 @@ def run_bench(
         raise InvalidInputError("--workers", "--workers or --dask, not both")
     if (suite == "run") != (study is not None):
         raise InvalidInputError("STUDY", "a study after run, and none after a suite", study or "none")
-    chosen = read_study("paper" if study is None else study)
-    if chosen.is_paper:
-        names = suites.suite_names("paper" if study is not None else suite, as_printed=as_printed)
+    if as_printed and suite != "paper":
+        raise InvalidInputError("--as-printed", "the whole paper, as 'veilroute bench paper --as-printed'", suite)
+    is_printed = as_printed or suite == "as-printed"
+    chosen = read_study(study or ("as-printed" if is_printed else "paper"))
+    if chosen.is_paper and study is None:
+        names = suites.suite_names(suite)
         chosen = replace(chosen, suites=tuple(each for each in chosen.suites if each.name in names))
-        if preset is None and names == ("as-printed",):
-            preset = "as-printed"
-    elif as_printed:
-        raise InvalidInputError("--as-printed", "the suite paper, as 'veilroute bench paper --as-printed'")
     preset, amount = chosen.preset(preset)
     amount = amount if pairs is None else replace(amount, pairs=pairs)
     amount = amount if time_limit is None else replace(amount, time_limit_s=time_limit)

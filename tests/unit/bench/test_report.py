@@ -197,7 +197,6 @@ def test_empty_and_partial_records(tmp_path: Path) -> None:
         ("python -m veilroute bench table1 --maps table2", "python -m veilroute bench klr --maps table2"),
         ("veilroute bench all --candidates 8", "veilroute bench all --candidates 8"),
         ("veilroute bench all --method=rbp", "veilroute bench all --method=rbp"),
-        ("veilroute bench all --reading authors --pairs 1", "veilroute bench klr --pairs 1"),
         ("veilroute bench run mine.toml --preset usual", "veilroute bench run mine.toml --preset usual"),
         ("make all", "make all"),
         ("veilroute bench 'torn", "veilroute bench 'torn"),

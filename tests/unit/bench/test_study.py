@@ -25,7 +25,16 @@ from veilroute.bench.comparing import (
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import Job, map_text, run_cell, run_cells
 from veilroute.bench.study import Study, read_study, shipped_studies
-from veilroute.bench.suites import SUITES, Choice, Terrain, build_cells, find_terrain, left_out, showing_own
+from veilroute.bench.suites import (
+    SUITES,
+    Choice,
+    Terrain,
+    build_cells,
+    find_terrain,
+    left_out,
+    showing_own,
+    suite_names,
+)
 from veilroute.errors import InvalidInputError
 from veilroute.formats.instance import Instance, write_instance
 
@@ -58,7 +67,7 @@ def test_running_the_papers_file_is_running_its_suites() -> None:
     terrain = study.find_terrain(amount, map_names=("rooms-2",))
     direct = find_terrain(num_pairs=1, map_names=["rooms-2"])
     choice = Choice(amount.time_limit_s)
-    ours, theirs = build_cells(study.within(amount), terrain, choice), build_cells(list(SUITES), direct, choice)
+    ours, theirs = build_cells(study.within(amount), terrain, choice), build_cells(suite_names("all"), direct, choice)
     assert [cell.key for cell in ours] == [cell.key for cell in theirs]
 
 
@@ -260,7 +269,7 @@ def test_names_of_shipped_studies_mean_these(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     path = write(tmp_path, HALL + ONE).rename(tmp_path / "paper.toml")
     (tmp_path / "paper").write_bytes(path.read_bytes())
-    assert read_study("paper").is_paper and len(read_study("paper").suites) == len(SUITES)
+    assert read_study("paper").is_paper and len(read_study("paper").suites) == len(SUITES) - 1
     for source in ("paper.toml", path, "./paper"):
         mine = read_study(source)
         assert not mine.is_paper and [suite.name for suite in mine.suites] == ["one"]
@@ -276,7 +285,7 @@ def test_names_of_shipped_studies_mean_these(tmp_path: Path, monkeypatch: pytest
         ("table3", "candidates = 8", "one.m_ratio: expected 0.1, 0.3, 0.5, 1, 5, 10"),
         ("klr", "", "one.candidates: expected 8"),
         ("examples", "candidates = 8", "one.keep_playbook: expected true"),
-        ("authors", "candidates = 8\nm_ratio = 1.0", "one.reading: expected authors"),
+        ("as-printed", "candidates = 8\nm_ratio = 2.0", "one.m_ratio: expected inf, as as-printed has it"),
     ],
 )
 def test_what_a_table_of_the_paper_cannot_show_is_refused(
@@ -354,8 +363,10 @@ def test_intervals_and_tests_have_known_values() -> None:
         (ONE + "time_limit_s = 0\n", "one.time_limit_s: expected numbers from 1e-09"),
         (ONE + "risk = 1.5\n", "one.risk: expected numbers from 1e-09 to 0.999999999, or 'none'"),
         (ONE + "risk = 0.5\nk = 3\n", "one.k: expected k or risk"),
-        (ONE + 'reading = "authors"\n', "one.m_ratio: expected finite numbers"),
-        (ONE + 'reading = "authors"\nm_ratio = 1.0\n', "one.methods: expected rbp, cbp, m-pbp alone"),
+        (ONE + 'reading = "authors"\nm_ratio = 1.0\n', "one.methods: expected rbp, cbp, m-pbp, pbp/naive alone"),
+        (ONE.replace("optimal", "rbp") + 'reading = "authors"\n', "one.m_ratio: expected finite numbers"),
+        (ONE.replace("optimal", "pbp/naive") + 'reading = "authors"\nm_ratio = 1.0\n', "and 'inf' for naive"),
+        (ONE.replace("optimal", "cbp") + 'reading = "carried"\nm_ratio = 1.0\n', "one.methods: expected rbp alone"),
         (ONE + ONE + "watched = true\n", "one.watched: expected the same in all experiments of one name"),
         (ONE + ONE + 'title = "Other"\n', "one.title: expected the same in all experiments of one name"),
         (ONE.replace('"one"', f'"{"a" * 300}"'), "name: expected lower case letters"),
