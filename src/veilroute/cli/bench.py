@@ -14,6 +14,7 @@ from typer import Argument, Option
 
 from veilroute import __version__
 from veilroute.bench import suites
+from veilroute.bench.design import Selection
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
 from veilroute.bench.external import split_command
 from veilroute.bench.report import write_report
@@ -90,6 +91,13 @@ def run_bench(
     for command in external or ():
         split_command(command)
     terrain = chosen.find_terrain(amount, map_names=tuple(map_names or ()), directory=maps)
+    if is_printed and terrain.is_generated:  # nothing could be compared, so nothing is run
+        (table,) = chosen.suites[0].tables(Selection(()))
+        if json:
+            emit_json({"maps": list(terrain.domains), "is_generated": True, "num_cells": 0, "tables": [asdict(table)]})
+        else:
+            emit(table.to_text())
+        return DONE
     shown = chosen.within(amount)
     cells = suites.build_cells(shown, terrain, choice)
     omitted = list(suites.left_out(shown, terrain, choice))
