@@ -32,6 +32,8 @@ from veilroute.solver import solve
 
 _SHOWN = 300
 _TICK_S = 0.25
+_DOZEN = 12  # up to so many candidates the exact partitioner does without linear programmes
+_WARM_UP_S = 1.0  # for more than a dozen, which slow methods would search for long
 
 # A Dask worker may have several threads. Cells take turns, because two at once would spoil each other's times.
 _one_at_a_time = threading.Lock()
@@ -95,7 +97,8 @@ def _run(job: Job) -> Outcome:
         raise InvalidInputError("map", f"the one with SHA-256 {cell.map_sha256[:12]}...", domain.sha256[:12])
     is_bounded = cell.m_ratio is not None or cell.m is not None
     if not cell.method.command:
-        _warm_up(cell.method, cell.radius, is_bounded, is_grid=domain.grid is not None)
+        is_grid, is_large = domain.grid is not None, cell.num_candidates > _DOZEN
+        _warm_up(cell.method, cell.radius, is_bounded, is_grid=is_grid, is_large=is_large)
     instance = cell.instance
     problem = Problem(domain, [Trip(instance.start, instance.goal)], instance.candidates, WithinDistance(cell.radius))
     if cell.method.command:
@@ -177,17 +180,18 @@ def _parse_map(text: str) -> Domain:
 
 
 @cache
-def _warm_up(method: Method, radius: float, is_bounded: bool, *, is_grid: bool = True) -> None:
-    """Compile, or load, what the method runs, so that no cell is charged for it: a tiny problem of the same kind."""
+def _warm_up(method: Method, radius: float, is_bounded: bool, *, is_grid: bool = True, is_large: bool = False) -> None:
+    """Compile, or load, what the method runs, so that no cell is charged for it: tiny problems of the same kind."""
     domain = generate_rooms(12, 16, seed=1) if is_grid else generate_streets(5, 5, seed=1)
     start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
-    places = draw_candidates(domain, start, goal, 6, seed=1)
-    problem = Problem(domain, [Trip(start, goal)], places, WithinDistance(radius))
-    cover(problem, [])
-    for k in (2, 3):
-        privacy = Privacy(k, 1.0, bounded_m(problem, 0.5 if is_bounded else None), SPREAD)
-        with suppress(VeilrouteError):  # the cell itself will tell
-            _solve(method, problem, privacy, seed=0)
+    for num, limit_s in ((6, None), (_DOZEN + 2, _WARM_UP_S))[: 1 + is_large]:
+        places = draw_candidates(domain, start, goal, num, seed=1)
+        problem = Problem(domain, [Trip(start, goal)], places, WithinDistance(radius))
+        cover(problem, [])
+        for k in (2, 3):
+            privacy = Privacy(k, 1.0, bounded_m(problem, 0.5 if is_bounded else None), SPREAD)
+            with suppress(VeilrouteError):  # the cell itself will tell
+                _solve(method, problem, privacy, seed=0, time_limit_s=limit_s)
 
 
 @dataclass(frozen=True)
