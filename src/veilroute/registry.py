@@ -204,7 +204,8 @@ def _fingerprint(point: EntryPoint) -> dict[str, str]:
         files = {}
     for name, content in sorted(files.items()):
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
-    return {"package": package.name, "version": package.version, "sha256": digest.hexdigest() if files else ""}
+    sha256 = digest.hexdigest() if files else ""
+    return {"package": str(package.name), "version": str(package.version), "sha256": sha256}
 
 
 def _source_files(module: str, package: Distribution) -> dict[str, bytes]:
