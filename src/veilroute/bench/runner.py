@@ -387,7 +387,8 @@ class _Run:
         for kind, found in plugins.items():
             expected = self.plugins.setdefault((kind, data["cell"]["method"][kind]), found)
             if found != expected:
-                trouble = f"a worker has {_told(found)}, this run {_told(expected)}; install the same on all workers"
+                trouble = f"a worker has {_told(found)}, this run {_told(expected)}"
+                trouble += "; install the same for all workers and restart them"
                 line = f"{trouble}. What that worker runs counts as an error, and the same command runs it again"
                 if line not in self.remarks:
                     self.remarks.append(line)

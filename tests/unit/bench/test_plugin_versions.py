@@ -267,7 +267,7 @@ def test_a_worker_with_another_version_is_told_of_and_its_results_do_not_count(p
     mixed = runs()
     assert len(mixed.errors) == 3 and mixed.num_run == 5
     (warning,) = runs.warnings
-    assert warning.startswith("a worker has twos 1.0 (source ") and "install the same on all workers" in warning
+    assert warning.startswith("a worker has twos 1.0 (source ") and "install the same for all workers" in warning
     assert {record.outcome.error for record in mixed.errors} == {warning.partition(". What")[0]}
     assert all(record.outcome.mac is None and not record.plugins for record in mixed.errors)
     forget()
