@@ -182,9 +182,10 @@ def _parse_map(text: str) -> Domain:
 @cache
 def _warm_up(method: Method, radius: float, is_bounded: bool, *, is_grid: bool = True, is_large: bool = False) -> None:
     """Compile, or load, what the method runs, so that no cell is charged for it: tiny problems of the same kind."""
-    domain = generate_rooms(12, 16, seed=1) if is_grid else generate_streets(5, 5, seed=1)
-    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
-    for num, limit_s in ((6, None), (_DOZEN + 2, _WARM_UP_S))[: 1 + is_large]:
+    streets = generate_streets(5, 5, seed=1)  # where the first partition of more than a dozen is not the best at once
+    small, large = (generate_rooms(12, 16, seed=1) if is_grid else streets, 6, None), (streets, _DOZEN + 2, _WARM_UP_S)
+    for domain, num, limit_s in (small, large)[: 1 + is_large]:
+        start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
         places = draw_candidates(domain, start, goal, num, seed=1)
         problem = Problem(domain, [Trip(start, goal)], places, WithinDistance(radius))
         cover(problem, [])
