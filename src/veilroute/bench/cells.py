@@ -1,8 +1,10 @@
 """What is run and what is kept of it: a cell of an experiment, its outcome, and the record of both."""
 
+from __future__ import annotations
+
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +24,8 @@ TEXT, AUTHORS, CARRIED = READINGS = ("text", "authors", "carried")
 EXTERNAL = "external"  #: the planner of a method that runs a program of others (:mod:`veilroute.bench.external`)
 Place = Label  #: a node as the user calls it: the row and column of a grid's cell, a number, or text
 InstanceKey = tuple[object, ...]
+#: Of each part of a method that is a plug-in (``planner``, ...): ``package``, ``version`` and ``sha256`` of its source.
+Plugins = dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +96,14 @@ class Method:
         }  # fmt: skip
         return [(tables[kind], part) for kind, part in self.parts.items()]
 
+    def plugins(self, *, as_loaded: bool = False) -> Plugins:
+        """Its parts that are plug-ins, as they are installed now, or as this process has imported them."""
+        if self.command:
+            return {}
+        entries = zip(self.parts, self.entries(), strict=True)
+        found = {kind: table.fingerprint(part, as_loaded=as_loaded) for kind, (table, part) in entries}
+        return {kind: fingerprint for kind, fingerprint in found.items() if fingerprint}
+
 
 @dataclass(frozen=True)
 class Instance:
@@ -102,6 +114,15 @@ class Instance:
     start: Place
     goal: Place
     candidates: tuple[Place, ...]
+    prior: tuple[float, ...] | None = None  #: A weight for each candidate, if the instance file has them.
+
+    def first(self, num: int) -> Instance:
+        """The same with the first candidates only, and their weights."""
+        prior = None if self.prior is None else self.prior[:num]
+        if prior is not None and sum(weight > 0 for weight in prior) < 2:
+            expected = f"weights above 0 for two of the first {num} candidates; list these first in the instance file"
+            raise InvalidInputError(f"{self.map_name}.prior", expected)
+        return replace(self, candidates=self.candidates[:num], prior=prior)
 
 
 @dataclass(frozen=True)
@@ -118,7 +139,8 @@ class Cell:
     time_limit_s: float
     seed: int = 0
     keep_playbook: bool = False  #: Ask the auditor, and keep the playbook in the record, to draw it.
-    is_watched: bool = False  #: Plan under a prior of 1, 1/2, 1/3, ... and let observers guess.
+    #: Let observers guess; planned under the instance's prior, or under one of 1, 1/2, 1/3, ... if it has none.
+    is_watched: bool = False
     risk: float | None = None  #: What to bound in place of counting to k.
     mechanism: str = "partition"
     reading: str = TEXT  #: One of :data:`READINGS`.
@@ -141,7 +163,7 @@ class Cell:
     def instance_key(self) -> InstanceKey:
         """Equal for cells of the same trip with the same candidates on the same map."""
         at = self.instance
-        return (at.map_name, self.map_sha256, at.seed, at.start, at.goal, at.candidates)
+        return (at.map_name, self.map_sha256, at.seed, at.start, at.goal, at.candidates, at.prior)
 
     @property
     def setting(self) -> tuple[object, ...]:
@@ -156,6 +178,8 @@ class Cell:
         usual = {each.name: each.default for each in fields(self) if each.name in _SELDOM}
         data = {name: value for name, value in data.items() if name not in usual or value != usual[name]}
         data["method"] |= {"extra": dict(extra)} if extra else {}
+        if self.instance.prior is None:
+            del data["instance"]["prior"]
         return data
 
     @cached_property
@@ -183,7 +207,8 @@ class Outcome:
     mac_lower_bound: float | None = None
     runtime_s: float = 0.0  #: Of planning, without imports and compilation.
     improvements: tuple[tuple[float, int, float], ...] = ()  #: Better partitions: seconds, members anonymized, MAC.
-    peak_memory_mb: float | None = None  #: The most that the worker has held so far.
+    #: The most that planning held beyond what its process held before; of a program of others, the most that it held.
+    memory_mb: float | None = None
     cpu_s: float | None = None  #: The processor's time that planning took.
     num_expansions: int | None = None  #: States that A* expanded; ``None`` where nothing is counted, here and below.
     num_searches: int | None = None  #: Covering walks or costs that were looked for.
@@ -201,11 +226,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Record:
-    """A finished cell; ``provenance`` has versions, machine, worker, run and time of day."""
+    """A finished cell; ``provenance`` has versions, machine, worker, run and time of day, and plug-ins if any ran."""
 
     cell: Cell
     outcome: Outcome
     provenance: dict[str, Any]
+
+    @property
+    def plugins(self) -> Plugins:
+        """The plug-ins that ran; empty also in records of versions that did not write them down."""
+        found: Plugins = self.provenance.get("plugins", {})
+        return found
 
     @property
     def has_ended(self) -> bool:
@@ -240,17 +271,23 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     instance, method = dict(cell.pop("instance")), dict(cell.pop("method"))
     instance |= {name: plain_label(instance[name]) for name in ("start", "goal")}
     instance["candidates"] = tuple(map(plain_label, instance["candidates"]))
+    if "prior" in instance:
+        instance["prior"] = tuple(check_finite("prior", weight, least=0) for weight in instance["prior"])
     outcome["improvements"] = tuple(map(tuple, outcome["improvements"]))
     outcome["guesses"] = tuple((str(name), within, end) for name, within, end in outcome.get("guesses", ()))
     for name in _COUNTS:  # records of earlier versions lack them
         outcome.setdefault(name, None)
+    # Those versions wrote down the most that the process had ever held. That is the work of a program of others, whose
+    # process does nothing else; of ours it was mostly what a worker has imported.
+    held_mb = outcome.pop("peak_memory_mb", None)
+    outcome.setdefault("memory_mb", held_mb if method["planner"] == EXTERNAL else None)
     method["extra"] = tuple(sorted(dict(method.pop("extra", {})).items()))
     if not all(isinstance(value, Plain) for _, value in method["extra"]):
         raise TypeError("extra: expected plain values")
     if outcome.keys() != {field.name for field in fields(Outcome)}:
         raise KeyError("outcome: expected all fields")
     numbers = [outcome[name] for name in ("num_coverable", "num_anonymized", "apr", "runtime_s")]
-    optional = [outcome[name] for name in ("m", "mac", "mac_lower_bound", "peak_memory_mb", *_COUNTS)]
+    optional = [outcome[name] for name in ("m", "mac", "mac_lower_bound", "memory_mb", *_COUNTS)]
     numbers += [number for number in optional if number is not None]
     for seconds, num_anonymized, mac in outcome["improvements"]:
         numbers += [seconds, num_anonymized, mac]
@@ -262,4 +299,7 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     told, kinds = provenance | outcome, kinds | {"run": str, "finished_at": str}
     if not all(isinstance(told[name], kind) for name, kind in kinds.items()):
         raise TypeError("record: expected objects, text and answers of yes and no where they belong")
+    for fingerprint in provenance.get("plugins", {}).values():
+        if not all(isinstance(fingerprint[name], str) for name in ("package", "version", "sha256")):
+            raise TypeError("plugins: expected texts")
     return Record(Cell(Instance(**instance), method=Method(**method), **cell), Outcome(**outcome), provenance)

@@ -127,14 +127,15 @@ def build_means(chosen: Selection, name: str) -> Table:
     notes = [
         f"Interval: of the mean MAC, {LEVEL:.0%}, by the bootstrap over instances ({NUM_RESAMPLES} resamples, seed "
         f"{SEED}). Finished: came to its own end; ≥ where some were stopped by the clock. Expansions of A*, partitions "
-        "looked at and covering searches where the method counts them. Memory: the most that the worker held.",
+        "looked at and covering searches where the method counts them. Memory of the work: the most that planning held "
+        "beyond what its process held before; of a program of others, the most that its whole process held.",
     ]
     return _table(chosen, name, "Means over the instances", columns, rows, bases, notes)
 
 
 _FIGURES = (
     "instances", "finished", "time [s]", "CPU [s]", "APR", "MAC", "interval", "expansions", "partitions", "searches",
-    "memory [MB]",
+    "memory of the work [MB]",
 )  # fmt: skip
 
 
@@ -148,7 +149,7 @@ def _figures(averages: Averages, outcomes: Sequence[Outcome]) -> tuple[Value, ..
     return (
         averages.num_cells, averages.num_finished, averages.time_text,
         None if cpu_s is None else format_seconds(cpu_s), averages.apr_text, averages.mac, _interval_text(interval),
-        *(None if count is None else f"{count:.0f}" for count in counts), mean_of("peak_memory_mb"),
+        *(None if count is None else f"{count:.0f}" for count in counts), mean_of("memory_mb"),
     )  # fmt: skip
 
 

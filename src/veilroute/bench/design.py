@@ -337,7 +337,7 @@ def _mean_of_draws(records: Sequence[Record]) -> Record:
         return first
     outcomes = [record.outcome for record in records]
     means: dict[str, Any] = {"num_anonymized": min(outcome.num_anonymized for outcome in outcomes)}
-    for name in ("apr", "mac", "runtime_s", "peak_memory_mb", "cpu_s", *_COUNTED):
+    for name in ("apr", "mac", "runtime_s", "memory_mb", "cpu_s", *_COUNTED):
         values = [value for outcome in outcomes if (value := getattr(outcome, name)) is not None]
         if values:
             means[name] = round(fmean(values)) if name in _COUNTED else fmean(values)

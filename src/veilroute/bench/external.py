@@ -246,7 +246,7 @@ def _price(
     return Outcome(
         "feasible", ended.is_in_time, num_coverable=num, num_anonymized=len(costs),
         apr=metrics.anonymized_path_ratio(len(costs), num), mac=None if mac is None else float(mac),
-        runtime_s=ended.runtime_s, cpu_s=ended.cpu_s, peak_memory_mb=ended.memory_mb, **counts,
+        runtime_s=ended.runtime_s, cpu_s=ended.cpu_s, memory_mb=ended.memory_mb, **counts,
     )  # fmt: skip
 
 

@@ -305,9 +305,9 @@ def _read_file(path: Path) -> tuple[InstanceFile | None, Domain]:
         raise InvalidInputError(path.name, "an instance with one trip", len(stated.problem.trips))
     if not isinstance(stated.problem.visibility, AtNode | WithinDistance):
         raise InvalidInputError(path.name, "candidates that are seen from nearby; radius in the study says how near")
-    if stated.problem.prior is not None or stated.problem.objective != "mac":
-        expected = "an instance without prior and objective, which a study does not take; leave them out"
-        raise InvalidInputError(path.name, expected)
+    if stated.problem.objective != "mac":
+        expected = 'the objective "mac", because the tables of a study compare MACs; take "objective" out of a copy'
+        raise InvalidInputError(path.name, expected, stated.problem.objective)
     return stated, stated.problem.domain
 
 
@@ -318,13 +318,17 @@ def _instances(
     """The instance of the file, or that of the study, or drawn ones."""
     trip = None if stated is None else stated.problem.trips[0]
     ends = [spec.get("start", trip and trip.start), spec.get("goal", trip and trip.goal)]
+    prior = None if stated is None else stated.problem.prior
+    if prior is not None and "candidates" in spec:
+        expected = "no candidates beside a file with a prior, which has a weight for each of its own"
+        raise InvalidInputError(f"{where}.candidates", expected)
     candidates = spec.get("candidates", None if stated is None else list(stated.problem.candidates))
     if (ends[0] is None) != (ends[1] is None):
         raise InvalidInputError(where, "start and goal, or neither")
     if isinstance(candidates, list):
         if ends[0] is None:
             raise InvalidInputError(f"{where}.start", "start and goal for the candidates listed")
-        yield _instance(where, name, domain, ends, candidates)
+        yield replace(_instance(where, name, domain, ends, candidates), prior=None if prior is None else tuple(prior))
         return
     if domain.num_nodes < 4:
         raise InvalidInputError(where, "a map with at least 4 nodes", domain.num_nodes)

@@ -232,7 +232,7 @@ def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterato
                 continue
             # Numbers of one kind each, because 1 and 1.0 would be two keys.
             cell = Cell(
-                instance=replace(instance, candidates=instance.candidates[:size]),
+                instance=instance.first(size),
                 map_sha256=terrain.domains[instance.map_name].sha256,
                 method=method,
                 k=k,

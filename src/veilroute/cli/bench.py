@@ -110,10 +110,14 @@ def run_bench(
     else:
         workforce = LocalWorkforce(num_threads() if workers is None else workers)
     with RecordStore(out) as store, polite_interrupt(_FINISHING) as stop:
-        num_known = sum(cell.key in store for cell in cells)
-        known = f", {num_known} of them recorded already" if num_known else ""
+
+        def opening() -> str:
+            num_known = sum(cell.key in store for cell in cells)
+            known = f", {num_known} of them recorded already" if num_known else ""
+            return f"{terrain.remark}; {counted(len(cells), 'cell')}{known}"
+
         try:
-            with _reporting(f"{terrain.remark}; {counted(len(cells), 'cell')}{known}") as report:
+            with _reporting(opening) as report:
                 run = run_cells(
                     cells,
                     terrain.domains,
@@ -123,6 +127,7 @@ def run_bench(
                     retry_errors=retry_errors,
                     report=report,
                     should_stop=stop,
+                    warn=remark,
                 )
         except KeyboardInterrupt:
             return _stop(sum(cell.key in store for cell in cells), len(cells))
@@ -205,7 +210,7 @@ def _notes(run: RunReport, terrain: suites.Terrain) -> Iterator[str]:
 
 
 @contextmanager
-def _reporting(opening: str) -> Iterator[Callable[[RunProgress], None]]:
+def _reporting(opening: Callable[[], str]) -> Iterator[Callable[[RunProgress], None]]:
     """Yield a callback that shows on standard error how far the run is; a line now and then where nobody watches.
 
     The opening is printed with the first report, when it is clear that there is somebody to run the cells.
@@ -216,7 +221,7 @@ def _reporting(opening: str) -> Iterator[Callable[[RunProgress], None]]:
         def report(progress: RunProgress) -> None:
             nonlocal told_at_s
             if not told_at_s:
-                remark(opening)
+                remark(opening())
                 told_at_s = time.monotonic()
             left = ""
             if not progress.num_workers and progress.done < progress.total:

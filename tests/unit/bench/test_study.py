@@ -12,6 +12,7 @@ import pytest
 import veilroute as vr
 from bench_runs import InlineWorkforce
 from bench_samples import make_record
+from veilroute.adversary import watch_playbook
 from veilroute.bench import paper
 from veilroute.bench.cells import Method, record_from_dict
 from veilroute.bench.comparing import (
@@ -436,10 +437,64 @@ def test_more_candidates_than_there_are_are_refused_or_told(town: tuple[Path, vr
 
 def test_a_file_has_no_more_than_a_study_takes(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
     problem = town[1]
-    for odd in (replace(problem, prior=[5.0, *[1.0] * 5]), replace(problem, objective="total")):
-        write_instance(Instance(odd), tmp_path / "odd.json")
-        with pytest.raises(InvalidInputError, match="odd.json: expected an instance without prior and objective"):
-            find(tmp_path, 'file = "odd.json"')
+    write_instance(Instance(replace(problem, objective="total")), tmp_path / "odd.json")
+    with pytest.raises(InvalidInputError, match="odd.json: expected the objective .mac., .* a copy, got 'total'"):
+        find(tmp_path, 'file = "odd.json"')
+    write_instance(Instance(replace(problem, prior=[5.0, *[1.0] * 5])), tmp_path / "odd.json")
+    for candidates in (4, [9, 10]):
+        with pytest.raises(InvalidInputError, match="candidates: expected no candidates beside a file with a prior"):
+            find(tmp_path, f'file = "odd.json"\ncandidates = {candidates}')
+
+
+def test_the_prior_of_an_instance_file_is_planned_under(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
+    weights = [6.0, 1.0, 2.0, 1.0, 3.0, 7.0]
+    problem = replace(town[1], prior=weights)
+    write_instance(Instance(problem), tmp_path / "town.json")
+    text = (
+        ONE.replace("= 4", "= [4, 6]").replace('"one"', '"one"\nspread = "witness"\nwatched = true')
+        + '[[experiment]]\nname = "risky"\ncandidates = 6\nspread = "witness"\nrisk = 0.7\nmethods = ["optimal"]\n'
+    )
+    study, terrain = find(tmp_path, 'file = "town.json"\n[[terrain]]\nfile = "hall.map"\ncandidates = 6', text)
+    cells = build_cells(study.suites, terrain, Choice(20))
+    priors = {cell.num_candidates: cell.instance.prior for cell in cells if cell.instance.map_name == "town"}
+    assert problem.prior is not None
+    assert priors == {6: problem.prior, 4: tuple(problem.prior[:4])}, "the first candidates have the first weights"
+    assert all(cell.instance.prior is None for cell in cells if cell.instance.map_name == "hall")
+    with RecordStore(tmp_path / "out") as store:
+        run = run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="test")
+    assert not run.errors
+    for record in run.records:
+        cell, at = record.cell, record.cell.instance
+        assert record == record_from_dict(record.to_dict()), "the prior is read back"
+        assert ("prior" in record.to_dict()["cell"]["instance"]) == (at.map_name == "town")
+        prior = weights[: cell.num_candidates]
+        if at.map_name == "hall":
+            prior = [1 / rank for rank in range(1, cell.num_candidates + 1)] if cell.is_watched else [1.0] * 6
+        asked = vr.Problem(terrain.domains[at.map_name], [vr.Trip(at.start, at.goal)], at.candidates, prior=prior)
+        ours = {"risk": cell.risk} if cell.risk else {"k": cell.k}
+        book = vr.solve(asked, vr.Privacy(ell=cell.ell, spread="witness", **ours))
+        assert record.outcome.mac == pytest.approx(book.mac)
+        if cell.is_watched:
+            watched = watch_playbook(book, "bayesian")
+            guesses = {name: (within, end) for name, within, end in record.outcome.guesses}
+            assert guesses["bayesian"] == pytest.approx((watched.success, watched.success_at_end))
+    macs = {record.cell.instance.map_name: record.outcome.mac for record in run.records if record.cell.risk}
+    plain = vr.solve(town[1], vr.Privacy(ell=1, risk=0.7, spread="witness"))
+    assert macs["town"] != pytest.approx(plain.mac), "without its prior the plan is another one"
+
+
+def test_first_candidates_with_one_weight_are_refused(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
+    write_instance(Instance(replace(town[1], prior=[1.0, 0, 0, 1, 1, 1])), tmp_path / "town.json")
+    study, terrain = find(tmp_path, 'file = "town.json"', ONE.replace("= 4", "= [3, 6]"))
+    with pytest.raises(InvalidInputError, match="town.prior: expected weights above 0 for two of the first 3"):
+        build_cells(study.suites, terrain, Choice(20))
+    assert len(build_cells(study.suites, terrain, Choice(20, sizes=(4, 6)))) == 2
+
+
+def test_keys_of_instances_without_prior_are_what_they_were() -> None:
+    assert make_record(Method("optimal")).cell.key == "4589575deab7c5aa"
+    watched = make_record(Method("by-cost", extra=(("size", 3),)), watching={"is_watched": True})
+    assert watched.cell.key == "c05503cb817ef585"
 
 
 def test_presets_leave_out_large_files_too(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
