@@ -272,6 +272,9 @@ def compare_programs(chosen: Selection) -> Iterator[str]:
         for each in _ratios(part):
             if EXTERNAL in (each.slower.planner, each.quicker.planner):
                 cpu = f"; in processor time {_spread(each, each.cpu_times)}" if each.cpu_times else ""
+                theirs = each.slower if each.slower.planner == EXTERNAL else each.quicker
+                if part.where(method=theirs).averages.num_unknown:
+                    cpu += f"; {method_label(theirs)} does not say whether its search was complete"
                 yield (
                     f"{_at(chosen, values)}{method_label(each.slower)} takes {_spread(each, each.times)} as long as "
                     f"{method_label(each.quicker)} on {counted(len(each.times), 'instance')}{cpu}."

@@ -51,7 +51,8 @@ class Averages:
         macs = [outcome.mac for outcome in outcomes if outcome.mac is not None]
         self.num_cells, self.num_macs = len(outcomes), len(macs)
         ends = [outcome.is_finished for outcome in outcomes]
-        self.num_finished, self.num_stopped = ends.count(True), ends.count(False)
+        #: The rest are cells of external programs that do not say whether their search was complete.
+        self.num_finished, self.num_stopped, self.num_unknown = map(ends.count, (True, False, None))
         #: How many cells leave coverable candidates without anonymity.
         self.num_partial = sum(outcome.num_anonymized < outcome.num_coverable for outcome in outcomes)
         self.apr, self.mac = mean([outcome.apr for outcome in outcomes]), mean(macs)
@@ -72,7 +73,7 @@ class Averages:
 
     def of_finished(self, value: Value) -> Value:
         """A figure that counts finished cells: at least that, or n/a, if an external program does not say."""
-        if self.num_finished + self.num_stopped == self.num_cells:
+        if not self.num_unknown:
             return value
         return f"≥ {value}" if self.num_finished else "n/a"
 

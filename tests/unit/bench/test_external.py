@@ -481,6 +481,9 @@ def test_rows_stand_beside_ours(program: str, tmp_path: Path) -> None:
     assert [row["coverage [%]"] for row in rows.values()] == ["100", "n/a"]
     assert all(row["mean CPU [s]"] for row in rows.values()) and "Not complete" not in " ".join(table.notes)
     (sentence,) = compare_programs(SUITES["table1"].select(done.records))
+    assert sentence.endswith("; twos does not say whether its search was complete.")
+    (by_m,) = SUITES["table3"].build_tables(done.records)
+    assert [row[:2] for row in by_m.rows if row[0] == "twos"] == [("twos", "ours"), ("twos", "ours, CPU")]
     assert sentence.startswith("twos takes ") and " times as long as optimal (exact) on 1 instance; in p" in sentence
     assert method_label(theirs) == "twos"
 
@@ -497,9 +500,28 @@ def test_coverage_is_what_a_program_says() -> None:
         assert str(rows["x"]["mean time [s]"]).startswith("≥") == (False in ends)
         (sentence,) = compare_programs(SUITES["table1"].select(records))
         assert ("≥" in sentence) == (False in ends)
+        assert ("does not say" in sentence) == (None in ends)
         return rows["x"]["coverage [%]"]
 
     assert coverage(True, True, False, False) == "50"
     assert coverage(None, False) == coverage(None, None) == "n/a"
     assert coverage(True, None) == "≥ 50"
     assert coverage(False, False) == "0"
+
+
+def test_a_quick_program_that_says_nothing_is_compared_too() -> None:
+    quick = Method(EXTERNAL, extra=(("command", "x"), ("name", "x")))
+    records = [make_record(quick, runtime_s=1.0, is_finished=None), make_record(BEST, runtime_s=3.0)]
+    (sentence,) = compare_programs(SUITES["table1"].select(records))
+    assert sentence.startswith("Merge-BB, CostAsc, Tunnel takes 3.00 times as long as x on 1 instance; x does not say")
+    # One that was stopped is not: nobody knows how long it would take.
+    records[0] = make_record(quick, runtime_s=1.0, is_finished=False)
+    assert list(compare_programs(SUITES["table1"].select(records))) == []
+
+
+@pytest.mark.parametrize("ends", [(True, False, None), (True, None), (True, True)])
+def test_of_several_draws_the_least_certain_end_counts(ends: tuple[bool | None, ...]) -> None:
+    method = Method(EXTERNAL, extra=(("command", "x"), ("name", "x")))
+    records = [make_record(method, is_finished=end, watching={"draw": draw}) for draw, end in enumerate(ends)]
+    (record,) = SUITES["table1"].select(records).records
+    assert record.outcome.is_finished is ends[1]
