@@ -266,14 +266,14 @@ def test_a_study_of_ones_own_leaves_tables_and_figures(command: Command) -> None
     Path("town.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
     program = "import sys; sys.stdin.read(); print('Partition 0')"
     Path("theirs.py").write_text(program, encoding="utf-8")
-    theirs = f"{sys.executable} theirs.py"
+    theirs = f"theirs={sys.executable} theirs.py"
     done = command(
         "bench", "run", "town.toml", "--out", "town", "--candidates", "6", "--workers", "1", "--external", theirs
     )
     assert done.code == 0, done.err
     # Two pairs, two k; the optimum once, two methods and the program three times each.
     assert f"{2 * 2 * (1 + 3 * 3)} cells run" in done.out
-    assert "Naive, Tunnel" in done.out and "theirs.py" in done.out
+    assert "Naive, Tunnel" in done.out and "theirs" in done.out
     names = {path.name for folder in ("tables", "figures") for path in Path("town", folder).iterdir()}
     assert {"streets-means.csv", "streets-means.tex", "streets-paired.tex", "streets.pdf", "streets.svg"} <= names
     summary = json.loads(command("bench", "run", "town.toml", "--out", "town", "--candidates", "6", "--json").out)

@@ -59,6 +59,8 @@ class Method:
     @property
     def name(self) -> str:
         """What tables and records call it: ``pbp/merge-bb/cost-asc/tunnel``, or ``by-cost/size=3`` for a plug-in."""
+        if self.planner == EXTERNAL:
+            return f"{EXTERNAL}/{dict(self.extra).get('name', '')}"
         own = (f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in self.extra)
         return "/".join([*self.parts.values(), *own])
 
@@ -155,9 +157,13 @@ class Cell:
 
     @property
     def fits_programs(self) -> bool:
-        """Whether the program of others can be asked for it: whole routes, k and ell, places seen from themselves."""
-        is_plain = self.m_ratio is None and self.m is None and self.risk is None and self.mechanism == "partition"
-        return is_plain and not self.radius and self.reading == TEXT and not (self.keep_playbook or self.is_watched)
+        """Whether an external program can be asked for it: it can be told k and ell, and a finite m or a radius if its
+        command names them.
+        """
+        has_m, command = self.m_ratio is not None or self.m is not None, self.method.command
+        is_told = (not has_m or "{m}" in command) and (not self.radius or "{radius}" in command)
+        is_plain = self.risk is None and self.mechanism == "partition" and self.reading == TEXT
+        return is_told and is_plain and not (self.keep_playbook or self.is_watched)
 
     @property
     def instance_key(self) -> InstanceKey:
@@ -198,7 +204,9 @@ class Outcome:
     """What came of a cell, nothing by default; counts, APR and MAC are what the playbook claims."""
 
     status: str  #: One of :data:`STATUSES`, or ``error`` when there is no playbook.
-    is_finished: bool = False  #: Whether the method came to its own end and was not stopped by the time limit.
+    #: Whether the method came to its own end, and was not stopped by a time limit; ``None`` for an external program
+    #: that has ended and does not say which.
+    is_finished: bool | None = False
     m: int | None = None  #: In nodes, ``None`` for infinity.
     num_coverable: int = 0
     num_anonymized: int = 0
@@ -294,7 +302,7 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     numbers += [chance for _, *chances in outcome["guesses"] for chance in chances]
     for number in numbers:
         check_finite("outcome", number)
-    kinds: dict[str, Any] = {"status": str, "error": str, "is_finished": bool, "audit_holds": bool | None}
+    kinds: dict[str, Any] = {"status": str, "error": str, "is_finished": bool | None, "audit_holds": bool | None}
     kinds |= {"playbook": dict | None, "versions": dict, "machine": dict, "worker": dict}
     told, kinds = provenance | outcome, kinds | {"run": str, "finished_at": str}
     if not all(isinstance(told[name], kind) for name, kind in kinds.items()):

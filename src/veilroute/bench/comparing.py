@@ -18,7 +18,7 @@ import numpy as np
 from veilroute.bench.cells import EXTERNAL, Cell, Method, Outcome, Record
 from veilroute.bench.design import Averages, Picture, Selection, mean
 from veilroute.bench.paper import method_label
-from veilroute.bench.table import Row, Table, Value, counted, format_apr, format_number, format_seconds, listed
+from veilroute.bench.table import Row, Table, Value, counted, format_apr, format_number, listed
 from veilroute.domain.graph import Domain
 
 SEED = 1
@@ -144,11 +144,10 @@ def _figures(averages: Averages, outcomes: Sequence[Outcome]) -> tuple[Value, ..
         return mean([value for outcome in outcomes if (value := getattr(outcome, name, None)) is not None])
 
     interval = bootstrap_interval([outcome.mac for outcome in outcomes if outcome.mac is not None])
-    cpu_s = mean_of("cpu_s")
     counts = [mean_of(name) for name in ("num_expansions", "num_partitions", "num_searches")]
     return (
-        averages.num_cells, averages.num_finished, averages.time_text,
-        None if cpu_s is None else format_seconds(cpu_s), averages.apr_text, averages.mac, _interval_text(interval),
+        averages.num_cells, averages.of_finished(averages.num_finished), averages.time_text, averages.cpu_text,
+        averages.apr_text, averages.mac, _interval_text(interval),
         *(None if count is None else f"{count:.0f}" for count in counts), mean_of("memory_mb"),
     )  # fmt: skip
 
@@ -171,9 +170,11 @@ def build_by_map(chosen: Selection, name: str) -> Table | None:
             for method in methods_of(part):
                 own = part.where(method=method).averages
                 bases.append(own.num_cells)
-                figures = (own.num_cells, own.num_finished, own.time_text, own.apr_text, own.mac)
+                cpu = (own.cpu_text,) if chosen.has_programs else ()
+                figures = (own.num_cells, own.of_finished(own.num_finished), own.time_text, *cpu, own.apr_text, own.mac)
                 rows.append((map_name, *values, method_label(method), *figures))
-    columns = ("map", *varied, "method", "instances", "finished", "time [s]", "APR", "MAC")
+    cpu_column = ("CPU [s]",) if chosen.has_programs else ()
+    columns = ("map", *varied, "method", "instances", "finished", "time [s]", *cpu_column, "APR", "MAC")
     return _table(chosen, name, "Means on each map", columns, rows, bases, [])
 
 
@@ -234,12 +235,12 @@ def _ratios(part: Selection) -> Iterator[_Ratios]:
         shared = [key for key in outcomes[pair[0]] if key in outcomes[pair[1]]]
         quicker, slower = sorted(pair, key=lambda method: sum(outcomes[method][key].runtime_s for key in shared))
         both = [(outcomes[slower][key], outcomes[quicker][key]) for key in shared]
-        both = [(a, b) for a, b in both if b.is_finished and b.runtime_s > 0]
+        both = [(a, b) for a, b in both if b.is_finished is not False and b.runtime_s > 0]
         if both:
             yield _Ratios(
                 slower, quicker, [a.runtime_s / b.runtime_s for a, b in both],
                 [a.cpu_s / b.cpu_s for a, b in both if a.cpu_s is not None and b.cpu_s],
-                sum(not a.is_finished for a, _ in both),
+                sum(a.is_finished is False for a, _ in both),
             )  # fmt: skip
 
 
@@ -260,25 +261,33 @@ def build_times(chosen: Selection, name: str) -> Table | None:
     columns = (*varied, "slower", "quicker", "instances", "median", "least", "most", "median of CPU")
     notes = (
         "The time of the slower method divided by that of the quicker on the same instance, where the quicker came to "
-        "its own end; ≥ where the clock stopped the slower on some. Times of ours are planning alone; those of a "
-        "program of others are its whole process, with what it takes to start and to read the instance.",
+        "its own end; ≥ if the clock stopped the slower on some. Times of ours are planning alone; those of an "
+        "external program are its whole process, with what it takes to start and to read the instance.",
     )
     return Table(name, "How many times as long", columns, tuple(rows), notes)
 
 
 def compare_programs(chosen: Selection) -> Iterator[str]:
-    """Sentences on how long the programs of others take beside ours; none where no such program was run."""
+    """Sentences on how long external programs take beside our methods; none if no such program was run."""
     for values, part in by_setting(chosen, varied_settings(chosen)):
         for each in _ratios(part):
             if EXTERNAL in (each.slower.planner, each.quicker.planner):
-                least, most, middle = (choose(each.times) for choose in (min, max, median))
-                is_one = len(each.times) == 1
-                figures = each.text(most) if is_one else f"{each.text(least)} to {format_number(most)}"
+                cpu = f"; in processor time {_spread(each, each.cpu_times)}" if each.cpu_times else ""
+                theirs = each.slower if each.slower.planner == EXTERNAL else each.quicker
+                if part.where(method=theirs).averages.num_unknown:
+                    cpu += f"; {method_label(theirs)} does not say whether its search was complete"
                 yield (
-                    f"{_at(chosen, values)}{method_label(each.slower)} takes {figures} times as long as "
-                    f"{method_label(each.quicker)} on {counted(len(each.times), 'instance')}"
-                    f"{'' if is_one else f', {each.text(middle)} times by the median'}."
+                    f"{_at(chosen, values)}{method_label(each.slower)} takes {_spread(each, each.times)} as long as "
+                    f"{method_label(each.quicker)} on {counted(len(each.times), 'instance')}{cpu}."
                 )
+
+
+def _spread(ratios: _Ratios, values: Sequence[float]) -> str:
+    """For example ``19 to 363 times (median 142)``, or ``19 times`` of one instance."""
+    least, most, middle = (choose(values) for choose in (min, max, median))
+    if len(values) == 1:
+        return f"{ratios.text(most)} times"
+    return f"{ratios.text(least)} to {format_number(most)} times (median {ratios.text(middle)})"
 
 
 def _at(chosen: Selection, values: Sequence[Value]) -> str:

@@ -28,7 +28,7 @@ from veilroute.bench.cells import (
     method_from_name,
 )
 from veilroute.bench.paper import NUM_INSTANCES, OPTIMAL, method_label
-from veilroute.bench.table import Row, Table, counted, format_apr, format_seconds, listed
+from veilroute.bench.table import Row, Table, Value, counted, format_apr, format_seconds, listed
 from veilroute.checks import check_whole, is_number
 from veilroute.domain.graph import Domain
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
@@ -50,14 +50,16 @@ class Averages:
     def __init__(self, outcomes: Sequence[Outcome]) -> None:
         macs = [outcome.mac for outcome in outcomes if outcome.mac is not None]
         self.num_cells, self.num_macs = len(outcomes), len(macs)
-        self.num_finished = sum(outcome.is_finished for outcome in outcomes)
+        ends = [outcome.is_finished for outcome in outcomes]
+        #: The rest are cells of external programs that do not say whether their search was complete.
+        self.num_finished, self.num_stopped, self.num_unknown = map(ends.count, (True, False, None))
         #: How many cells leave coverable candidates without anonymity.
         self.num_partial = sum(outcome.num_anonymized < outcome.num_coverable for outcome in outcomes)
         self.apr, self.mac = mean([outcome.apr for outcome in outcomes]), mean(macs)
         self.apr_text = None if self.apr is None else format_apr(self.apr)
         self.runtime_s = mean([outcome.runtime_s for outcome in outcomes])
         #: Whether the runtime is only a lower bound, because the clock stopped some cells: a text of it has a ≥ then.
-        self.is_time_bound = self.num_finished < self.num_cells
+        self.is_time_bound = self.num_stopped > 0
         at_least = "≥ " if self.is_time_bound else ""
         #: By observer, over the cells in which somebody is hidden: how often it guesses right, also when all was seen.
         names = dict.fromkeys(name for outcome in outcomes for name, _, _ in outcome.guesses)
@@ -66,6 +68,14 @@ class Averages:
         }
         self.guesses = {name: tuple(map(fmean, zip(*chances, strict=True))) for name, chances in told.items()}
         self.time_text = None if self.runtime_s is None else f"{at_least}{format_seconds(self.runtime_s)}"
+        cpu_s = mean([outcome.cpu_s for outcome in outcomes if outcome.cpu_s is not None])
+        self.cpu_text = None if cpu_s is None else f"{at_least}{format_seconds(cpu_s)}"
+
+    def of_finished(self, value: Value) -> Value:
+        """A figure that counts finished cells: at least that, or n/a, if an external program does not say."""
+        if not self.num_unknown:
+            return value
+        return f"≥ {value}" if self.num_finished else "n/a"
 
 
 @dataclass(frozen=True)
@@ -117,9 +127,15 @@ class Selection:
         return {record.cell.instance_key: record.outcome for record in self.where(method=method).records}
 
     def with_plugins(self, methods: tuple[Method, ...]) -> tuple[Method, ...]:
-        """The methods of a table, then those of the records that name a plug-in, by name."""
-        plugins = {record.cell.method for record in self.records if record.cell.method not in methods}
-        return (*methods, *sorted((each for each in plugins if each.is_plugin), key=lambda method: method.name))
+        """The methods of a table that have records, then those of the records that name a plug-in, by name."""
+        every = {record.cell.method for record in self.records}
+        plugins = sorted((each for each in every.difference(methods) if each.is_plugin), key=lambda each: each.name)
+        return (*(method for method in methods if method in every), *plugins)
+
+    @property
+    def has_programs(self) -> bool:
+        """Whether an external program has records: then tables of times also have processor times."""
+        return any(record.cell.method.command for record in self.records)
 
     @property
     def is_finite_optimum_open(self) -> bool:
@@ -167,7 +183,7 @@ class Selection:
 
     def stopped_note(self) -> list[str]:
         """How many cells the clock stopped, if any."""
-        num_cells, num_stopped = self.averages.num_cells, self.averages.num_cells - self.averages.num_finished
+        num_cells, num_stopped = self.averages.num_cells, self.averages.num_stopped
         note = f"{num_stopped} of {counted(num_cells, 'cell')} stopped by the clock; their best so far counts."
         return [note] if num_stopped else []
 
@@ -321,7 +337,7 @@ class Suite:
     def build_tables(self, records: Iterable[Record]) -> list[Table]:
         """The tables from records of any suites, none without records of this one."""
         chosen = self.select(records)
-        return self.tables(chosen) if chosen.records else []
+        return [table for table in self.tables(chosen) if table.rows] if chosen.records else []
 
 
 _COUNTED = ("num_expansions", "num_searches", "num_partitions")
@@ -341,7 +357,8 @@ def _mean_of_draws(records: Sequence[Record]) -> Record:
         values = [value for outcome in outcomes if (value := getattr(outcome, name)) is not None]
         if values:
             means[name] = round(fmean(values)) if name in _COUNTED else fmean(values)
-    is_finished = all(outcome.is_finished for outcome in outcomes)
+    ends = {outcome.is_finished for outcome in outcomes}
+    is_finished = next(end for end in (False, None, True) if end in ends)
     return replace(first, outcome=replace(first.outcome, is_finished=is_finished, **means))
 
 

@@ -56,6 +56,8 @@ def _tables_3(chosen: Selection) -> list[Table]:
         counts = [cells.num_cells for cells in ours]
         bases += counts
         rows.append((label, "ours", *(cells.time_text for cells in ours), _span(counts)))
+        if chosen.has_programs:
+            rows.append((label, "ours, CPU", *(cells.cpu_text for cells in ours), _span(counts)))
         if method in paper.TABLE3:
             rows.append((label, "paper", *paper.TABLE3[method].values(), None))
     columns = ("planner", "source", *_M_HEADINGS, "cells")

@@ -53,8 +53,7 @@ def method_label(method: Method) -> str:
     if method == OPTIMAL:
         return "optimal (exact)"
     if method.command:
-        program, _, rest = method.command.partition(" ")
-        return f"{program.replace(chr(92), '/').rpartition('/')[2]} {rest}".strip()
+        return str(dict(method.extra)["name"])
     if method in BOUNDED:
         return _LABELS[method.planner]
     planner = "" if method.planner == "pbp" else method.planner

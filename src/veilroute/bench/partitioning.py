@@ -122,11 +122,12 @@ def _table_1(part: Selection, size: int) -> Table:
     for method in methods:
         ours, printed = compare(part, method), paper.table1_row(method, size)
         every = ours.averages
-        coverage = total_time = None
+        coverage: Value = None
+        total_time = None
         if method in paper.NAIVE.values():
             coverage = "n/a"
         elif every.num_cells:
-            coverage = f"{100 * every.num_finished / every.num_cells:.0f}"
+            coverage = every.of_finished(f"{100 * every.num_finished / every.num_cells:.0f}")
         if ours.total_time_s is not None:
             total_time = _with_base(format_seconds(ours.total_time_s), ours.num_timed, num_timed)
         has_mac = every.num_macs == every.num_cells and not every.num_partial
@@ -139,6 +140,7 @@ def _table_1(part: Selection, size: int) -> Table:
                 "total time [s]": total_time,
                 "paper [s]": printed.total_time_s,
                 "mean time [s]": every.time_text,
+                **({"mean CPU [s]": every.cpu_text} if part.has_programs else {}),
                 "partitions": None if ours.num_partitions is None else f"{ours.num_partitions:.0f}",
                 "APR": every.apr_text,
                 "paper APR": printed.apr,
@@ -154,7 +156,7 @@ def _table_1(part: Selection, size: int) -> Table:
         [tuple(row.values()) for row in rows],
         fixed=_SETTING,
         bases=[part.where(method=method).averages.num_cells for method in methods],
-        notes=[f"Total time is over {counted(num_timed, 'instance')}."],
+        notes=[f"Total time is over {counted(num_timed, 'instance')}."] if num_timed else [],
     )
 
 
@@ -286,7 +288,7 @@ TABLE1_SUITE = Suite(
     tables=_for_each_size(
         _table_1,
         "Coverage: the share of the instances on which the method came to its own end, with proof, within the limit; "
-        "of a program of others, that it ended by itself, whatever that proves.",
+        "of an external program what it says itself, and n/a if it does not say.",
         "Total time, as in the paper: the mean over the instances on which Merge-BB with Blind finished, under both "
         "merge orders. A dash where there are none, or where the method did not finish on each of them; in brackets "
         "how many it has, where it has not all. Mean time: over all instances; ≥ where some were stopped by the clock. "

@@ -90,7 +90,7 @@ def how_it_was_made(names: Sequence[str | Suite], records: Sequence[Record], not
     suites = [find_suite(each) if isinstance(each, str) else each for each in names]
     own = [record for record in records if any(suite.holds(record.cell) for suite in suites)]
     failed = sorted((record for record in own if not record.has_ended), key=order_of)
-    stopped = [record for record in own if record.has_ended and not record.outcome.is_finished]
+    stopped = [record for record in own if record.has_ended and record.outcome.is_finished is False]
     yield from (f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes)
     yield f"Suites: {listed(suite.name for suite in suites)}."
     yield (

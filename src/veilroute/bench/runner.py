@@ -101,12 +101,12 @@ def _run(job: Job) -> Outcome:
         _warm_up(cell.method, cell.radius, is_bounded, is_grid=is_grid, is_large=is_large)
     instance = cell.instance
     problem = Problem(domain, [Trip(instance.start, instance.goal)], instance.candidates, WithinDistance(cell.radius))
-    if cell.method.command:
-        privacy = Privacy(cell.k, cell.ell, None, cell.spread)
-        return run_external(cell.method.command, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s)
     if cell.reading != TEXT:
         return _read_as_authors(cell, problem)
     m = bounded_m(problem, cell.m_ratio) if cell.m is None else cell.m
+    if cell.method.command:
+        privacy = Privacy(cell.k, cell.ell, m, cell.spread)
+        return run_external(cell.method.command, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s)
     asked: dict[str, Any] = {"k": cell.k} if cell.risk is None else {"risk": cell.risk}
     privacy = Privacy(ell=cell.ell, m=m, spread=cell.spread, mechanism=cell.mechanism, **asked)
     prior = instance.prior

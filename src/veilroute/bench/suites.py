@@ -67,7 +67,7 @@ class Choice:
     #: Names of methods, all when empty; one that names a plug-in joins those of the suite.
     methods: tuple[str, ...] = ()
     draws: int = 1  #: How often methods draw that draw at random, at least.
-    externals: tuple[str, ...] = ()  #: Commands that run the programs of others, beside the methods.
+    externals: tuple[tuple[str, str], ...] = ()  #: Names and commands of external programs to run beside the methods.
 
     def __post_init__(self) -> None:
         if not is_number(self.time_limit_s) or not 0 < self.time_limit_s < math.inf:
@@ -162,11 +162,14 @@ def _cells_by_suite(suites: Sequence[Suite], terrain: Terrain, choice: Choice) -
         dict.fromkeys(m.name for suite in suites for variation in suite.variations for m in variation.methods)
     )
     plugins = tuple(read_method(text, known) for text in choice.methods if text not in known)
-    programs = {Method(EXTERNAL, extra=(("command", command),)): None for command in choice.externals}
-    labels = [method_label(program) for program in programs]
-    if twice := next((label for label in labels if labels.count(label) > 1), None):
-        raise InvalidInputError("--external", "programs of different names, so that tables tell them apart", twice)
-    plugins += tuple(programs)
+    pairs = dict.fromkeys(choice.externals)
+    programs = [Method(EXTERNAL, extra=(("command", command), ("name", name))) for name, command in pairs]
+    own = {method for suite in suites for variation in suite.variations for method in variation.methods}
+    labels = [method_label(method) for method in (*programs, *own)]
+    if twice := next((name for name, _ in pairs if labels.count(name) > 1), None):
+        expected = "NAME=COMMAND, with a name that no other program or method has, so that tables tell them apart"
+        raise InvalidInputError("--external", expected, twice)
+    plugins += (*programs,)
     wanted = choice.methods or known
     parts = []
     for suite in suites:

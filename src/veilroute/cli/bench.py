@@ -16,7 +16,7 @@ from veilroute import __version__
 from veilroute.bench import suites
 from veilroute.bench.design import Selection
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
-from veilroute.bench.external import split_command
+from veilroute.bench.external import read_program
 from veilroute.bench.report import write_report
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
@@ -55,7 +55,9 @@ def run_bench(
         False, "--as-printed", help="With the suite paper: every printed figure beside ours, and whether they agree."
     ),
     external: list[str] | None = Option(
-        None, metavar="'CMD {instance}'", help="Also run this program of others on each instance; may be repeated."
+        None,
+        metavar="NAME=COMMAND",
+        help="Also run this program, as 'mine=./planner -k {k} {instance}'; may be repeated.",
     ),
     draws: int = Option(1, metavar="N", help="How often methods draw that draw at random; their means count."),
     time_limit: float | None = Option(None, metavar="SECONDS", help="For each cell. [quick 4, paper 300]"),
@@ -86,10 +88,8 @@ def run_bench(
     amount = amount if time_limit is None else replace(amount, time_limit_s=time_limit)
     choice = suites.Choice(
         amount.time_limit_s, sizes=read_sizes(candidates or ()), methods=tuple(method or ()), draws=draws,
-        externals=tuple(external or ()),
+        externals=tuple(map(read_program, external or ())),
     )  # fmt: skip
-    for command in external or ():
-        split_command(command)
     terrain = chosen.find_terrain(amount, map_names=tuple(map_names or ()), directory=maps)
     if is_printed and terrain.is_generated:  # nothing could be compared, so nothing is run
         (table,) = chosen.suites[0].tables(Selection(()))

@@ -222,8 +222,8 @@ methods = ["pbp/naive"]
     assert other == {(8, 3.0, 0, "optimal"), (10, 3.0, 0, "optimal")}
     assert draws == {(8, 3.0, 0, "pbp/naive"), (8, 3.0, 1, "pbp/naive")}
     # A program of others joins each at its own settings, and --candidates is for those that vary it.
-    first, other, draws = own_sets(text, tmp_path, Choice(20, sizes=(5,), externals=("true",)))
-    theirs = "external/command=true"
+    first, other, draws = own_sets(text, tmp_path, Choice(20, sizes=(5,), externals=(("true", "true"),)))
+    theirs = "external/true"
     assert {(n, s) for n, s, _, method in first if method == theirs} == {(5, 20.0)}
     assert {(n, s) for n, s, _, method in other if method == theirs} == {(5, 3.0)}
     assert {(n, s, draw) for n, s, draw, method in draws if method == theirs} == {(8, 3.0, 0), (8, 3.0, 1)}
