@@ -199,8 +199,8 @@ NOTE = (
     "place, as the notion bounds it, and by the routes of the worst instance. Then how often the best guess is right "
     "on the trips that have a route, when half of its nodes have been seen and when it has ended: of an observer who "
     "knows the playbook and the prior (Bayes), and of one who knows the map and the prior (goal recognition). The unit "
-    "of 1 / eps is the mean distance between two places. Instances on which no place can be hidden count for none of the "
-    "means but that column."
+    "of 1 / eps is the mean distance between two places. Instances on which no place can be hidden count for no mean "
+    "but that of hidden."
 )
 
 
