@@ -33,6 +33,8 @@ def test_every_route_stops_at_its_goal_and_ours_share_m_nodes(example: dict[str,
             route = book.route_for(("stop", goal)).nodes
             assert route[-3:] == (goal, ("stop", goal), "end"), name
             assert sum(isinstance(node, tuple) and node[0] == "stop" for node in route) == 1
+        if name == "cheapest paths":
+            assert [group.routes[0].cost for group in book.classes] == [9, 9, 6, 6] and book.mac == 0
         assert watch_playbook(book).success_at_end == pytest.approx(1.0)
         assert vr.audit(book).holds
         if book.privacy.k > 1:
@@ -50,9 +52,11 @@ def test_goal_recognition_is_deceived_up_to_the_last_deceptive_point(
     bogus, radius = example["choose_bogus"](paths, START, real, GOALS)
     # Of (6, 0) and (3, 6): (6 + 9 - 9) / 2 = 3 and (3 + 9 - 6) / 2 = 3. Of two the first.
     assert (bogus, radius) == ((6, 0), 3.0)
+    assert example["choose_bogus"](paths, START, (6, 0), GOALS) == ((6, 6), 3.0), "(3, 6) would be at 6"
     book = example["follow"](example["STRATEGIES"]["dissimulation"], problem, paths, GOALS)
     route = book.route_for(("stop", real)).nodes
     at_point = next(i for i, node in enumerate(route) if node == (6, 3))
+    assert at_point == 6, "straight to it"
     assert route[at_point:-2] == ((6, 3), (6, 4), (6, 5), (6, 6))
     watching = observer(book, (1 / 3,) * 3)
     for m in range(1, len(route) - 1):
