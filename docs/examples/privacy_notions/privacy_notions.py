@@ -89,8 +89,8 @@ def one_tour(geography: Geography) -> vr.Playbook:
 def reported_dummy(geography: Geography, eps: float) -> vr.Playbook:
     """Pass the secret and a place that is drawn for it by the exponential mechanism, which may be the secret itself.
 
-    The mechanism draws a place in proportion to exp(-eps / 2 * distance). As the sum over all places differs between
-    two secrets by a factor of exp(eps / 2 * distance) at most, what is drawn is geo-indistinguishable at eps.
+    The mechanism draws a place in proportion to exp(-eps / 2 * distance). Between two secrets each of these weights and
+    their sum differ by a factor of at most exp(eps / 2 * distance), so what is drawn is geo-indistinguishable at eps.
     """
     problem, far = geography.problem, geography.distances
     places, prior = problem.candidates, _prior(problem)
