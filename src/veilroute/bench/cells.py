@@ -60,7 +60,8 @@ class Method:
     def name(self) -> str:
         """What tables and records call it: ``pbp/merge-bb/cost-asc/tunnel``, or ``by-cost/size=3`` for a plug-in."""
         if self.planner == EXTERNAL:
-            return f"{EXTERNAL}/{dict(self.extra).get('name', '')}"
+            # Records of earlier versions have the command alone.
+            return f"{EXTERNAL}/{dict(self.extra).get('name', self.command)}"
         own = (f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in self.extra)
         return "/".join([*self.parts.values(), *own])
 

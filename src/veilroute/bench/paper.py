@@ -53,7 +53,7 @@ def method_label(method: Method) -> str:
     if method == OPTIMAL:
         return "optimal (exact)"
     if method.command:
-        return str(dict(method.extra)["name"])
+        return method.name.partition("/")[2]
     if method in BOUNDED:
         return _LABELS[method.planner]
     planner = "" if method.planner == "pbp" else method.planner
