@@ -53,8 +53,8 @@ class Judgement:
     @property
     def is_as_good(self) -> bool:
         """Whether it is as good as what the data set says to be an optimum."""
-        is_proved = self.entry.status == "optimal"
-        if not is_proved or self.status != "accepted" or self.num_anonymized < self.entry.num_anonymized:
+        is_stated = self.entry.status == "optimal"
+        if not is_stated or self.status != "accepted" or self.num_anonymized < self.entry.num_anonymized:
             return False
         return self.entry.mac is None or (self.mac is not None and self.mac <= self.entry.mac + _SAME_MAC)
 
@@ -178,9 +178,10 @@ class Ranking:
             "rank", "submission", "accepted", "refused", "missing", "hidden [%]", "optimal", "on trust",
             "MAC above optimum",
         )  # fmt: skip
+        figures = [_order(one)[:-1] for one in self.standings]  # with equal ones, submissions share a rank
         rows: list[Row] = [
             (
-                rank,
+                1 + figures.index(own),
                 one.submission,
                 one.num_accepted,
                 one.num_refused,
@@ -190,7 +191,7 @@ class Ranking:
                 f"{one.num_trusted} of {num_said - num_checked}",
                 None if one.excess is None else max(0.0, one.excess),
             )
-            for rank, one in enumerate(self.standings, start=1)
+            for one, own in zip(self.standings, figures, strict=True)
         ]
         sizes = listed(sorted({entry.num_candidates for entry in self.entries}))
         maps = "generated maps" if self.dataset.is_generated else "the paper's maps"
@@ -228,9 +229,10 @@ class Ranking:
         version, entries = self.dataset.version, self.entries
         page = Page(f"Leaderboard of the data set transit-data {version}")
         page.add_text(
-            "How near planners of any kind come to the optimum when they hide a stop on a route. An auditor that does "
-            "not know how a plan was made walked every route of every submission, and worked out each figure here."
+            "This page shows how near planners come to the optimum when they hide a stop on a route. An auditor that "
+            "does not know how a plan was made walked every route of every submission, and worked out each figure here."
         )
+        page.add_text(f"Version {version} of the data set; the SHA-256 of its {SUMS} is {self.dataset.sha256}.")
         page.add_heading("Ranking", "ranking")
         page.add_table(self.to_table())
         if better := self.contradictions:
@@ -249,7 +251,7 @@ class Ranking:
         page.add_heading("How to take part", "part")
         page.add_bullets(
             [
-                f"Get version {version} of the data set. The SHA-256 of its {SUMS} is {self.dataset.sha256}.",
+                f"Get version {version} of the data set, and compare the SHA-256 above.",
                 "For each instances/NAME.json let your planner write YOURS/NAME.json: a playbook, or classes with "
                 "their routes. README.md of the data set shows both forms.",
                 "Look at your place, then send the folder YOURS to the people who keep this page. They make it again "

@@ -514,7 +514,7 @@ def test_an_archive_that_others_packed_is_refused(
 
 
 def test_what_an_archive_would_grow_to_is_never_read(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundred entries that are one and the same large file, and one entry that says it is larger than the archive."""
+    """A hundred entries that are one and the same large file, and a compressed one, whatever size it says it has."""
     raw = b"0" * 100_000
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w") as new:
@@ -528,12 +528,15 @@ def test_what_an_archive_would_grow_to_is_never_read(archive: Path, monkeypatch:
             new.filelist.append(again)
         vars(new)["_didModify"] = True
     assert len(zipfile.ZipFile(io.BytesIO(bomb.getvalue())).infolist()) == 100
+    squeezed = io.BytesIO()
+    with zipfile.ZipFile(squeezed, "w", zipfile.ZIP_DEFLATED) as new:
+        new.writestr("set/0", b"small")
 
     def read(*_: object) -> bytes:
         raise AssertionError("read an entry")
 
     monkeypatch.setattr(zipfile.ZipFile, "read", read)
-    for damage in (bomb.getvalue(), archive.read_bytes()[:-30], b"", b"PK"):
+    for damage in (bomb.getvalue(), squeezed.getvalue(), archive.read_bytes()[:-30], b"", b"PK"):
         archive.write_bytes(damage)
         with pytest.raises(FileFormatError, match="byte by byte"):
             read_dataset(archive)
@@ -545,6 +548,13 @@ def test_bytes_around_an_archive_are_refused(archive: Path) -> None:
         archive.write_bytes(damage)
         with pytest.raises(FileFormatError, match="byte by byte"):
             read_dataset(archive)
+
+
+def test_equal_submissions_share_a_rank(dataset: Path) -> None:
+    submissions = [submit(dataset, "b"), submit(dataset, "a"), submit(dataset, "lazy")]
+    (submissions[2] / f"{NAME}.json").unlink()
+    table = verify_dataset(dataset, submissions).to_table()
+    assert [row[:2] for row in table.rows] == [(1, "a"), (1, "b"), (3, "lazy")]
 
 
 def test_a_part_of_the_ranking_goes_by_its_own_instances(dataset: Path) -> None:
