@@ -138,9 +138,8 @@ def version_of(entries: Iterable[Entry]) -> str:
     if any(entry.map in GENERATED for entry in entries):
         return f"{VERSION}+generated"
     places = [(at.map_name, at.seed) for at in read_paper_instances()]
-    whole = {name_of(*place, size, how) for place in places for size in SIZES for how in MECHANISMS}
-    is_whole = {entry.name for entry in entries if entry.status == "optimal"} == whole
-    return VERSION if is_whole and len(entries) == len(whole) else f"{VERSION}+custom"
+    whole = {(name_of(*place, size, how), "optimal") for place in places for size in SIZES for how in MECHANISMS}
+    return VERSION if {(entry.name, entry.status) for entry in entries} == whole else f"{VERSION}+custom"
 
 
 def grown_candidates(domain: Domain, instance: Instance, num: int) -> list[Any]:

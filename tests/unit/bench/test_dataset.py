@@ -405,7 +405,9 @@ def test_only_the_whole_data_set_has_the_bare_version() -> None:
     assert version_of(entries) == VERSION
     unproved = dataclasses.replace(entries[0], status="feasible")
     more = dataclasses.replace(entries[0], name=name_of("den101d", 1, 20, "partition"), num_candidates=20)
-    for other in (entries[1:], [unproved, *entries[1:]], [more, *entries], [more, *entries[1:]]):
+    unproved_more = dataclasses.replace(more, status="feasible")
+    changed = [entries[1:], [unproved, *entries[1:]], [more, *entries], [unproved_more, *entries], [more, *entries[1:]]]
+    for other in changed:
         assert version_of(other) == f"{VERSION}+custom"
     assert version_of([dataclasses.replace(entries[0], map="rooms-1"), *entries]) == f"{VERSION}+generated"
 
