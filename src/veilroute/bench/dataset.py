@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import struct
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -378,7 +379,7 @@ def _unpack_archive(path: Path) -> dict[str, bytes]:
                 files = {info.filename.removeprefix(f"{folder}/"): archive.read(info) for info in infos}
                 if pack_archive(files, folder) == raw:
                     return files
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, ValueError):
+    except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError, struct.error):
         pass  # what the standard library raises for archives that are cut off or scrambled
     advice = "get it again; or unpack it yourself, if you trust its source, and give the folder"
     raise FileFormatError(path, f"not an archive as `veilroute bench export` writes it, byte by byte; {advice}")
