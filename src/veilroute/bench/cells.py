@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -102,6 +102,14 @@ class Instance:
     start: Place
     goal: Place
     candidates: tuple[Place, ...]
+    #: What kind of map it is, as ``streets in seconds``; tables average over no two of them. A grid's may be empty. It
+    #: is a property of the map, which the hash names, and so no part of a cell's key.
+    kind: str = field(default="", compare=False)
+
+    @property
+    def map_kind(self) -> str:
+        """The kind of map, also of records that do not have it."""
+        return self.kind or ("grid" if isinstance(self.start, tuple) else "graph")
 
 
 @dataclass(frozen=True)
@@ -152,6 +160,8 @@ class Cell:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a record; what few cells have is there only where it is not as usual."""
         data = asdict(self)
+        if not self.instance.kind:
+            del data["instance"]["kind"]
         extra = data["method"].pop("extra")
         usual = {each.name: each.default for each in fields(self) if each.name in _SELDOM}
         data = {name: value for name, value in data.items() if name not in usual or value != usual[name]}
@@ -161,7 +171,9 @@ class Cell:
     @cached_property
     def key(self) -> str:
         """Names the cell in a records file: equal for equal cells, in every process."""
-        return hashlib.sha256(dump_canonical(self.to_dict())).hexdigest()[:16]
+        data = self.to_dict()
+        data["instance"].pop("kind", None)
+        return hashlib.sha256(dump_canonical(data)).hexdigest()[:16]
 
 
 _COUNTS = ("cpu_s", "num_expansions", "num_searches", "num_partitions")
@@ -240,6 +252,7 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     instance, method = dict(cell.pop("instance")), dict(cell.pop("method"))
     instance |= {name: plain_label(instance[name]) for name in ("start", "goal")}
     instance["candidates"] = tuple(map(plain_label, instance["candidates"]))
+    instance["kind"] = str(instance.get("kind", ""))
     outcome["improvements"] = tuple(map(tuple, outcome["improvements"]))
     outcome["guesses"] = tuple((str(name), within, end) for name, within, end in outcome.get("guesses", ()))
     for name in _COUNTS:  # records of earlier versions lack them

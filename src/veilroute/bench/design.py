@@ -7,7 +7,7 @@ A new suite is one :class:`Suite`, listed in :data:`veilroute.bench.suites.SUITE
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import resources
@@ -21,14 +21,12 @@ from veilroute.bench.cells import (
     SPREAD,
     TEXT,
     Cell,
-    InstanceKey,
     Method,
     Outcome,
     Record,
     method_from_name,
 )
-from veilroute.bench.paper import NUM_INSTANCES, OPTIMAL, method_label
-from veilroute.bench.table import Row, Table, counted, format_apr, format_seconds, listed
+from veilroute.bench.table import Table, listed
 from veilroute.checks import check_whole, is_number
 from veilroute.domain.graph import Domain
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
@@ -48,24 +46,10 @@ class Averages:
     """Means over the outcomes of cells: runtime and APR over all, the MAC over those that have one."""
 
     def __init__(self, outcomes: Sequence[Outcome]) -> None:
-        macs = [outcome.mac for outcome in outcomes if outcome.mac is not None]
-        self.num_cells, self.num_macs = len(outcomes), len(macs)
-        self.num_finished = sum(outcome.is_finished for outcome in outcomes)
-        #: How many cells leave coverable candidates without anonymity.
-        self.num_partial = sum(outcome.num_anonymized < outcome.num_coverable for outcome in outcomes)
-        self.apr, self.mac = mean([outcome.apr for outcome in outcomes]), mean(macs)
-        self.apr_text = None if self.apr is None else format_apr(self.apr)
+        self.num_finished = sum(bool(outcome.is_finished) for outcome in outcomes)
+        self.apr = mean([outcome.apr for outcome in outcomes])
+        self.mac = mean([outcome.mac for outcome in outcomes if outcome.mac is not None])
         self.runtime_s = mean([outcome.runtime_s for outcome in outcomes])
-        #: Whether the runtime is only a lower bound, because the clock stopped some cells: a text of it has a ≥ then.
-        self.is_time_bound = self.num_finished < self.num_cells
-        at_least = "≥ " if self.is_time_bound else ""
-        #: By observer, over the cells in which somebody is hidden: how often it guesses right, also when all was seen.
-        names = dict.fromkeys(name for outcome in outcomes for name, _, _ in outcome.guesses)
-        told = {
-            name: [(within, end) for o in outcomes for own, within, end in o.guesses if own == name] for name in names
-        }
-        self.guesses = {name: tuple(map(fmean, zip(*chances, strict=True))) for name, chances in told.items()}
-        self.time_text = None if self.runtime_s is None else f"{at_least}{format_seconds(self.runtime_s)}"
 
 
 @dataclass(frozen=True)
@@ -78,11 +62,6 @@ class Selection:
     num_draws: int = 1  #: How many draws a record of a method that draws is the mean of.
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """The numbers of candidates that occur."""
-        return tuple(sorted({record.cell.num_candidates for record in self.records}))
-
-    @property
     def time_limits_s(self) -> tuple[float, ...]:
         """The time limits that occur."""
         return tuple(sorted({record.cell.time_limit_s for record in self.records}))
@@ -91,11 +70,6 @@ class Selection:
     def num_instances(self) -> int:
         """How many different instances occur."""
         return len({record.cell.instance_key for record in self.records})
-
-    @property
-    def bounded(self) -> Selection:
-        """Only the records with a finite m."""
-        return Selection(tuple(record for record in self.records if record.cell.m_ratio is not None))
 
     @cached_property
     def averages(self) -> Averages:
@@ -108,69 +82,6 @@ class Selection:
         chosen = (r for r in self.records if all(getattr(r.cell, name) == value for name, value in wanted))
         return Selection(tuple(chosen), self.num_repeated, self.num_draws)
 
-    def by_size(self) -> Iterator[tuple[int, Selection]]:
-        """Each number of candidates that occurs, with its records."""
-        return ((size, self.where(num_candidates=size)) for size in self.sizes)
-
-    def by_instance(self, method: Method) -> dict[InstanceKey, Outcome]:
-        """The outcomes of one method by instance."""
-        return {record.cell.instance_key: record.outcome for record in self.where(method=method).records}
-
-    def with_plugins(self, methods: tuple[Method, ...]) -> tuple[Method, ...]:
-        """The methods of a table, then those of the records that name a plug-in, by name."""
-        plugins = {record.cell.method for record in self.records if record.cell.method not in methods}
-        return (*methods, *sorted((each for each in plugins if each.is_plugin), key=lambda method: method.name))
-
-    @property
-    def is_finite_optimum_open(self) -> bool:
-        """Whether the planner ``optimal`` left a finite m without a proof of optimality."""
-        own = self.bounded.where(method=OPTIMAL).records
-        return any(record.outcome.status not in ("optimal", "infeasible") for record in own)
-
-    def bounded_label(self, method: Method) -> str:
-        """How a table of finite m calls a method: ``optimal`` without a proof for that m gets another name."""
-        is_open = method == OPTIMAL and self.is_finite_optimum_open
-        return "optimal (not all proved)" if is_open else method_label(method)
-
-    def build_table(
-        self, name: str, title: str, columns: Sequence[str], rows: Iterable[Row], *, fixed: str, bases: Iterable[int],
-        notes: Iterable[str] = (), noun: str = "instances",
-    ) -> Table:  # fmt: skip
-        """A table of figures from these records.
-
-        Its first note says what is ``fixed``, the time limit and how many instances there are; its last ones what keeps
-        the table from being complete and even. The ``bases`` are the numbers of cells that its figures rest on.
-        """
-        num_sizes, limits = len(self.sizes), f"{listed(self.time_limits_s)} s"
-        at_sizes = f" at {num_sizes} sizes" if num_sizes > 1 else ""
-        first = (
-            f"{fixed}, {listed(self.sizes)} candidates, time limit {limits}. Records of "
-            f"{counted(self.num_instances, 'instance')}{at_sizes}; the paper has {NUM_INSTANCES * num_sizes}, and "
-            "a limit of 300 s."
-        )
-        last, counts = [], sorted(set(bases))
-        if len(counts) > 1:
-            last.append(
-                f"Not complete: some figures rest on {counts[0]} and others on {counts[-1]} of the {noun}, so they are "
-                "not all comparable."
-            )
-        if len(self.time_limits_s) > 1:
-            last.append(f"The records have different time limits: {limits}.")
-        if self.num_draws > 1:
-            last.append(f"Methods that draw at random: on each instance the mean of {self.num_draws} draws.")
-        if self.num_repeated:
-            last.append(
-                f"{counted(self.num_repeated, 'record')} of the same instances and methods with a shorter limit or "
-                "another seed left out."
-            )
-        return Table(name, title, tuple(columns), tuple(rows), (first, *notes, *last))
-
-    def stopped_note(self) -> list[str]:
-        """How many cells the clock stopped, if any."""
-        num_cells, num_stopped = self.averages.num_cells, self.averages.num_cells - self.averages.num_finished
-        note = f"{num_stopped} of {counted(num_cells, 'cell')} stopped by the clock; their best so far counts."
-        return [note] if num_stopped else []
-
 
 @dataclass(frozen=True)
 class Variation:
@@ -179,8 +90,8 @@ class Variation:
     methods: tuple[Method, ...]
     sizes: tuple[int, ...] = (8,)  #: Numbers of candidates; where there are several, the user may choose others.
     ks: tuple[int, ...] = (2,)
-    ells: tuple[float, ...] = (1,)
-    radii: tuple[float, ...] = (0,)
+    ells: tuple[float, ...] = (1.0,)
+    radii: tuple[float, ...] = (0.0,)
     m_ratios: tuple[float | None, ...] = (None,)  #: ``None`` for m = infinity.
     keep_playbook: bool = False
     is_watched: bool = False
@@ -207,39 +118,11 @@ class Variation:
         """Whether a cell has these settings, whatever its map, time limit and seed; a plug-in may be the method."""
         return (
             (self.is_sized or cell.num_candidates in self.sizes)
-            and cell.k in self.ks
-            and cell.ell in self.ells
-            and cell.radius in self.radii
-            and cell.m_ratio in self.m_ratios
+            and all(getattr(cell, name) in getattr(self, own) for name, own in SETTING_FIELDS.items())
             and cell.keep_playbook == self.keep_playbook
             and cell.is_watched == self.is_watched
-            and cell.risk in self.risks
-            and cell.mechanism in self.mechanisms
-            and cell.reading in self.readings
-            and cell.spread in self.spreads
-            and cell.m in self.ms
             and (cell.method in self.methods or cell.method.is_plugin)
         )
-
-    def beyond(self, other: Variation) -> Iterator[tuple[str, str, str]]:
-        """What of these settings another variation lacks: how a study's file calls each, what it is there, and here.
-
-        Numbers of candidates are free where the other varies them, one time limit is, and plug-ins where they take
-        part there.
-        """
-        free = {"sizes": other.is_sized, "limits_s": len(self.limits_s) < 2}
-        for name, own in _VARIED.items():
-            ours, theirs = getattr(self, own), getattr(other, own)
-            if not free.get(own) and not set(ours) <= set(theirs):
-                yield name, _written(own, theirs) or "one", _written(own, ours)
-        for method in self.methods:
-            if method not in other.methods and not (method.is_plugin and other.is_for_all):
-                yield "methods", ", ".join(each.name for each in other.methods), method.name
-        for name, ours, theirs in (
-            ("keep_playbook", self.keep_playbook, other.keep_playbook), ("watched", self.is_watched, other.is_watched)
-        ):  # fmt: skip
-            if ours != theirs:
-                yield name, str(theirs).lower(), str(ours).lower()
 
 
 @dataclass(frozen=True)
@@ -264,20 +147,6 @@ Drawer = Callable[[Selection, Path, Mapping[str, Domain]], list[Picture]]
 """Draws into a folder that is there, the same bytes for the same records; maps by name or by hash, for playbooks."""
 
 
-def chart(name: str, caption: str) -> Drawer:
-    """The drawer of a suite with one figure: the function ``draw_NAME`` of :mod:`veilroute.bench.charts`."""
-
-    def draw(chosen: Selection, folder: Path, domains: Mapping[str, Domain]) -> list[Picture]:
-        # Here, because it imports matplotlib, which takes its time and is not needed for tables.
-        from veilroute.bench import charts
-
-        path = folder / f"{name}.png"
-        charts.save_chart(getattr(charts, f"draw_{name}"), chosen, path)
-        return [Picture(path, caption)]
-
-    return draw
-
-
 @dataclass(frozen=True)
 class Suite:
     """An experiment of the paper or beyond it, and all that a report says about it."""
@@ -291,7 +160,8 @@ class Suite:
     tables: Callable[[Selection], list[Table]]
     findings: Callable[[Selection], Iterable[str]]  #: Sentences computed from the records.
     pictures: Drawer
-    takes: Callable[[Cell], bool] | None = None  #: For a suite that shows more or fewer records than its variations.
+    details: Callable[[Selection], list[Table]] = lambda chosen: []  #: Further tables, which are only written to files.
+    takes: Callable[[Cell], bool] | None = None  #: For a suite of a study of one's own: the cells that it runs itself.
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell is one of the suite's, whatever its map, time limit and seed."""
@@ -345,11 +215,12 @@ def _mean_of_draws(records: Sequence[Record]) -> Record:
     return replace(first, outcome=replace(first.outcome, is_finished=is_finished, **means))
 
 
-# What an experiment of a study may vary, and which field of a variation it is.
-_VARIED = {
-    "candidates": "sizes", "k": "ks", "ell": "ells", "radius": "radii", "m": "ms", "m_ratio": "m_ratios",
-    "risk": "risks", "mechanism": "mechanisms", "reading": "readings", "spread": "spreads", "time_limit_s": "limits_s",
+#: What an experiment of a study may vary, by the name that a cell has for it, and which field of a variation it is.
+SETTING_FIELDS = {
+    "k": "ks", "ell": "ells", "radius": "radii", "m": "ms", "m_ratio": "m_ratios", "risk": "risks",
+    "mechanism": "mechanisms", "reading": "readings", "spread": "spreads",
 }  # fmt: skip
+_VARIED = {"candidates": "sizes", **SETTING_FIELDS, "time_limit_s": "limits_s"}
 _KINDS: dict[str, tuple[type, ...]] = {
     "sizes": (int,), "ks": (int,), "ells": (int, float), "radii": (int, float), "ms": (int,),
     "m_ratios": (int, float), "risks": (float,), "mechanisms": (str,), "readings": (str,), "spreads": (str,),
@@ -420,12 +291,6 @@ def check_draws(field: str, value: Any) -> int:
     return check_whole(field, value, f"an integer from 1 to {MOST_DRAWS}", least=1, most=MOST_DRAWS)
 
 
-def _written(own: str, values: Iterable[Any]) -> str:
-    """Values of a setting as a file has them."""
-    plain = (_NONE[own] if value is None else value for value in values)
-    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in plain)
-
-
 def _checked(value: Any, own: str, field: str) -> Any:
     """One value of a setting."""
     if value == _NONE.get(own):
@@ -463,7 +328,7 @@ def paper_variations(name: str) -> tuple[Variation, ...]:
     """What the paper's file says about one of its suites."""
     own = [each for each in paper_file()["experiment"] if each["name"] == name]
     return tuple(
-        read_variation({key: value for key, value in each.items() if key not in ("name", "shown_as")}, f"paper.{name}")
+        read_variation({key: value for key, value in each.items() if key in EXPERIMENT_KEYS}, f"paper.{name}")
         for each in own
     )
 
