@@ -156,11 +156,12 @@ class Terrain:
     def kind_of(self, map_name: str) -> str:
         """The kind of a map, so that tables average over no two kinds; empty for a grid that is not generated."""
         domain = self.domains[map_name]
+        is_generated = self.is_generated and (not self.generated or map_name in self.generated)
         if domain.streets is not None:
             return f"streets in {domain.streets.unit}"
         if domain.grid is None:
-            return "graph"
-        return "rooms" if self.is_generated and (not self.generated or map_name in self.generated) else ""
+            return "streets in metres" if is_generated else "graph"
+        return "rooms" if is_generated else ""
 
 
 def suite_names(name: str, *, as_printed: bool = False) -> tuple[str, ...]:

@@ -56,9 +56,8 @@ class Table:
             [text + ("*" if _is_best(value) else " ") * star for value, text, star in zip(*cells, strict=True)]
             for cells in ((row, texts, has_best) for row, texts in zip(self.rows, self._texts(), strict=True))
         ]
-        columns = zip(self.columns, *texts, strict=True)
-        widths = [max(map(len, (*heading.split(), *cells))) for heading, *cells in columns]
-        headings = [textwrap.wrap(heading, width) for heading, width in zip(self.columns, widths, strict=True)]
+        headings = self._headings()
+        widths = [max(map(len, (*lines, *cells))) for lines, *cells in zip(headings, *texts, strict=True)]
         height = max(map(len, headings))
         head = [list(line) for line in zip(*([""] * (height - len(h)) + h for h in headings), strict=True)]
         is_number = self._is_number()
@@ -69,7 +68,8 @@ class Table:
                 for cell, width, right in zip(line, widths, is_number, strict=True)
             )
             lines.append("  ".join(padded).rstrip())
-        notes = [textwrap.fill(note, _NOTE_WIDTH) for note in self.notes]
+        star = ["* stands for bold."] if any(has_best) else []
+        notes = [textwrap.fill(note, _NOTE_WIDTH) for note in (*star, *self.notes)]
         return "\n".join([self.title, "", *lines, *(["", *notes] if notes else [])]) + "\n"
 
     def to_markdown(self) -> str:
@@ -123,22 +123,30 @@ class Table:
         return text.getvalue()
 
     def to_latex(self) -> str:
-        """A ``table`` for ``booktabs``; the title is its caption, the notes stand below.
-
-        Headings are broken after a comma, a colon or a slash, and methods that differ in one word fit side by side.
-        """
+        """A ``table`` for ``booktabs``, no wider than the line; the title is its caption, the notes stand below."""
+        separator = r"\\"
         ends = "".join("r" if right else "l" for right in self._is_number())
-        heads = [_stacked(heading, right) for heading, right in zip(self.columns, self._is_number(), strict=True)]
+        heads = [
+            escape_latex(lines[0])
+            if len(lines) == 1
+            else rf"\shortstack[{end}]{{{separator.join(map(escape_latex, lines))}}}"
+            for lines, end in zip(self._headings(), ends, strict=True)
+        ]
         lines = [" & ".join(row) + r" \\" for row in (heads, *self._marked(escape_latex, r"\textbf{{{}}}"))]
+        firsts = [row[0] for row in self.rows]
+        for at in range(len(firsts) - 1, 0, -1):  # a little room between rows that begin alike and others
+            if firsts[at] != firsts[at - 1] and len(set(firsts)) < len(firsts):
+                lines.insert(at + 1, r"\addlinespace")
+        fit = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
         begin = r"\par\smallskip\footnotesize\raggedright"
         notes = [begin, escape_latex(" ".join(self.notes))] if self.notes else []
         return "\n".join(
             [
-                r"% Needs \usepackage{booktabs}.", r"\begin{table}", r"\centering\small\setlength{\tabcolsep}{4pt}",
-                rf"\caption{{{escape_latex(self.title)}}}", rf"\label{{tab:{self.name}}}",
+                r"% Needs \usepackage{booktabs,graphicx}.",
+                r"\begin{table}", r"\centering\small\setlength{\tabcolsep}{4pt}",
+                rf"\caption{{{escape_latex(self.title)}}}", rf"\label{{tab:{self.name}}}", r"\smallskip", fit,
                 rf"\begin{{tabular}}{{@{{}}{ends}@{{}}}}",
-                r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule", r"\end{tabular}",
-                *notes,
+                r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule", r"\end{tabular}}", *notes,
                 r"\end{table}", "",
             ]
         )  # fmt: skip
@@ -150,6 +158,12 @@ class Table:
             for pair in zip(self.rows, self._texts(), strict=True)
         ]
 
+    def _headings(self) -> list[list[str]]:
+        """The lines of each heading, broken at blanks so that it is no wider than its column."""
+        columns = zip(self.columns, *self._texts(), strict=True)
+        widths = [max(map(len, (*heading.split(), *cells))) for heading, *cells in columns]
+        return [textwrap.wrap(heading, width) or [""] for heading, width in zip(self.columns, widths, strict=True)]
+
     def _texts(self) -> list[list[str]]:
         return [[_text(value) for value in row] for row in self.rows]
 
@@ -160,13 +174,6 @@ class Table:
 
 def _is_best(value: Value) -> bool:
     return isinstance(value, Mean) and value.is_best
-
-
-def _stacked(heading: str, is_number: bool) -> str:
-    """A heading of LaTeX in as many lines as it has parts."""
-    parts = [escape_latex(part) for part in re.split(r"(?<=[,:/]) ", heading)]
-    side, lines = "r" if is_number else "l", r"\\".join(parts)
-    return parts[0] if len(parts) == 1 else rf"\shortstack[{side}]{{{lines}}}"
 
 
 def _classes(is_number: bool, of_paper: bool) -> str:

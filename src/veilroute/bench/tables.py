@@ -407,7 +407,7 @@ def _tables(
                 f"({NUM_RESAMPLES} resamples, seed {SEED})."
             )
         if any(each.is_best for each in means):
-            notes.append("Bold, or * in plain text: the lowest mean MAC of the methods that hide the most.")
+            notes.append("Bold: the lowest mean MAC of the methods that hide the most.")
         if any(each.is_bound for each in means):
             notes.append("≥: the clock stopped some.")
         if any(each.num is not None for each in means):
@@ -427,9 +427,10 @@ def _unvaried(chosen: Selection) -> str:
 
 
 def _uneven(chosen: Selection, parts: Sequence[Part]) -> Iterator[str]:
-    bases = [len(own) for part in parts for own in part.outcomes.values()]
-    if len(set(bases)) > 1:
-        yield f"Figures rest on {min(bases)} to {max(bases)} instances, so they are not all comparable."
+    bases = [sorted(map(len, part.outcomes.values())) for part in parts]
+    if any(own[0] < own[-1] for own in bases):
+        least, most = min(own[0] for own in bases), max(own[-1] for own in bases)
+        yield f"Not complete: some methods lack instances ({least} to {most}), so figures are not all comparable."
     if len(chosen.time_limits_s) > 1 and "time_limit_s" not in varied_settings(chosen):
         yield f"The records have different time limits: {listed(chosen.time_limits_s)} s."
     if chosen.num_draws > 1:
@@ -573,14 +574,18 @@ _MOST_NAMED = 4
 def build_findings(layout: Layout, chosen: Selection) -> Iterator[str]:
     """Which methods are cheapest in the mean at which settings, what the auditor says, how many cells were stopped."""
     names = varied_settings(chosen)
-    parts = [part for part in parts_of(chosen, names, layout.methods) if part.cheapest]
+    has_mac = any(find_measure(name).is_mac for name in layout.columns or USUAL)
+    parts = [part for part in parts_of(chosen, names, layout.methods) if part.cheapest and has_mac]
     found: dict[str, list[Part]] = {}
     for part in parts:
         verb = "has" if len(part.cheapest) == 1 else "have"
         of_whom = "" if len(part.rivals) == len(part.outcomes) else " of those that hide the most"
         num_all = len(set().union(*part.outcomes.values()))
         where = "" if len(part.shared) == num_all else f" on the {counted(len(part.shared), 'instance')} that all have"
-        text = f"{listed(map(method_label, part.cheapest))} {verb} the lowest mean MAC{of_whom}{where}"
+        which = "; ".join(map(method_label, part.cheapest))
+        if len(part.cheapest) >= _MOST_NAMED:
+            which = f"{len(part.cheapest)} of {len(part.outcomes)} methods"
+        text = f"{which} {verb} the lowest mean MAC{of_whom}{where}"
         found.setdefault(text, []).append(part)
     for text, own in found.items():
         where = f"at {len(own)} of {len(parts)} settings"
