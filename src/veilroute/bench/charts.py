@@ -66,6 +66,8 @@ def draw_pictures(layout: Layout, chosen: Selection, folder: Path, domains: Mapp
         mpl.rcdefaults()
         mpl.rcParams["svg.hashsalt"] = "veilroute"
         figure, num_left_out = draw_chart(layout, chosen)
+        if not figure.axes:
+            return []
         # Arranged once, so that the files agree.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
@@ -91,6 +93,8 @@ def draw_chart(layout: Layout, chosen: Selection) -> tuple[Figure, int]:
     measures = [find_measure(name) for name in layout.columns or USUAL]
     measures = [each for each in measures if any(each.numbers(part, m) for part in parts for m in part.outcomes)]
     measures, methods = measures[:_MOST_MEASURES], methods_of(chosen.records, layout.methods)
+    if not measures:
+        return Figure(), 0
     if not axis:
         height_in = 0.9 + 0.24 * sum(len(part.outcomes) for part in parts)
         figure, grid = _grid(1, len(measures), height_in, width_in=3.0 + 1.5 * len(measures), shares=True)

@@ -198,6 +198,8 @@ def write_report(
             page.add_bullets(sentences)
         for table in tables:
             page.add_table(table)
+        if (missing := sum(record.cell.keep_playbook for record in chosen.records) - len(drawn)) > 0:
+            page.add_text(f"{counted(missing, 'playbook')} not drawn: the record has none, or its map is not here.")
         for picture in drawn:
             page.add_picture(picture)
             paths += [picture.png, picture.svg, picture.pdf]

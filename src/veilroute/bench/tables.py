@@ -5,6 +5,7 @@ cheapest.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -151,7 +152,7 @@ def methods_of(records: Iterable[Record], order: Sequence[Method] = ()) -> list[
     return sorted(found, key=lambda method: (places.get(method, len(places)), method.name))
 
 
-def _place(values: tuple[Any, ...]) -> list[tuple[bool, Any]]:
+def _place(values: Iterable[Any]) -> list[tuple[bool, Any]]:
     return [(value is None, value) for value in values]
 
 
@@ -360,7 +361,8 @@ def build_means(layout: Layout, chosen: Selection) -> list[Table]:
         columns = (*headings, *(measures[name].heading for name in shown))
         return _tables(layout, chosen, [(layout.name, layout.title, columns, rows)], parts)
     at = axes.index(layout.across)
-    order: list[Any] = methods_of(chosen.records, layout.methods)
+    methods = methods_of(chosen.records, layout.methods)
+    order: list[Any] = methods
     if layout.across != "method":
         order = [value for (value,) in sorted({(part.values[at],) for part in parts}, key=_place)]
     kept = axes[:at] + axes[at + 1 :]
@@ -378,11 +380,13 @@ def build_means(layout: Layout, chosen: Selection) -> list[Table]:
                 *map(_shown, kept, key), *(own[value][0] if value in own else None for value in order),
                 _span([num for _, num in own.values()]),
             )
-            for key, own in found.items()
+            for key, own in sorted(found.items(), key=lambda item: _place([
+                methods.index(value) if isinstance(value, Method) else value for value in item[0]
+            ]))
         ]  # fmt: skip
         if any(cell is not None for own in found.values() for cell, _ in own.values()):
             is_one = len(measures) == 1 and layout.columns != USUAL
-            suffix = name.partition(" / ")[0].replace(" ", "-")
+            suffix = re.sub("[^a-z0-9]+", "-", name.lower())
             title = layout.title if is_one else f"{layout.title}: {measure.heading}"
             pages.append((layout.name if is_one else f"{layout.name}-{suffix}", title, columns, rows))
     return _tables(layout, chosen, pages, parts)

@@ -16,12 +16,12 @@ import veilroute as vr
 import veilroute.bench.external as external
 from bench_runs import InlineWorkforce, small_terrain
 from veilroute.bench.cells import EXTERNAL, Method, Outcome
-from veilroute.bench.comparing import compare_programs
 from veilroute.bench.external import read_printed, run_external, split_command
 from veilroute.bench.paper import OPTIMAL, method_label
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import run_cells
 from veilroute.bench.suites import SUITES, Choice, build_cells
+from veilroute.bench.tables import compare_programs
 from veilroute.errors import InvalidInputError, VeilrouteError
 
 PLANNER = '''
