@@ -7,10 +7,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 
 import veilroute as vr
 from bench_samples import make_record, make_run
@@ -36,13 +39,16 @@ def chart_of(layout: Layout, records: Sequence[Record]) -> tuple[list[Axes], int
     return [ax for ax in figure.axes if ax.axison], num_left_out
 
 
+def drawn_on(ax: Axes) -> dict[str, ErrorbarContainer]:
+    """What is drawn of each method."""
+    found = cast("tuple[list[ErrorbarContainer], list[str]]", ax.get_legend_handles_labels())
+    return {label: drawn for drawn, label in zip(*found, strict=True)}
+
+
 def points_of(ax: Axes) -> dict[str, list[tuple[float, float]]]:
     """The points of each method."""
-    handles, labels = ax.get_legend_handles_labels()
-    return {
-        label: [tuple(point) for point in handle.lines[0].get_xydata().tolist()]
-        for handle, label in zip(handles, labels, strict=True)
-    }
+    lines = {label: np.asarray(drawn.lines[0].get_xydata()) for label, drawn in drawn_on(ax).items()}
+    return {label: [(x, y) for x, y in line.tolist()] for label, line in lines.items()}
 
 
 @pytest.fixture
@@ -75,7 +81,7 @@ def test_an_interval_is_drawn_around_the_mean() -> None:
     records = [make_record(OPTIMAL, size=size, pair=pair, mac=float(pair)) for size in (8, 12) for pair in (1, 2, 3)]
     (ax,), _ = chart_of(LINES, records)
     assert points_of(ax) == {"optimal (exact)": [(8.0, 2.0), (12.0, 2.0)]}
-    ((_, _, (bars,)),) = ax.get_legend_handles_labels()[0]
+    (bars,) = drawn_on(ax)["optimal (exact)"].lines[2]
     (low, high), _ = (segment[:, 1] for segment in bars.get_segments())
     assert 1 <= low < 2 < high <= 3
 
@@ -114,7 +120,7 @@ def test_a_caption_says_what_has_no_panel(tmp_path: Path) -> None:
 def test_methods_of_one_figure_look_different() -> None:
     records = [make_record(method, size=size, mac=0.1 + size) for method in PARTITIONING for size in (8, 12)]
     (ax,), _ = chart_of(replace(LINES, methods=PARTITIONING), records)
-    lines = [handle.lines[0] for handle in ax.get_legend_handles_labels()[0]]
+    lines = [drawn.lines[0] for drawn in drawn_on(ax).values()]
     looks = {(line.get_color(), line.get_marker()) for line in lines}
     assert len(looks) == len(PARTITIONING)
 
