@@ -7,12 +7,10 @@ yellow, which is hard to see on white. The same records give files with the same
 import io
 import math
 import re
-import textwrap
 from collections.abc import Mapping, Sequence
-from itertools import chain, count
+from itertools import chain, count, product
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -25,18 +23,7 @@ from veilroute.bench.cells import Method, Record
 from veilroute.bench.design import Picture, Selection
 from veilroute.bench.paper import method_label
 from veilroute.bench.statistics import bootstrap_interval
-from veilroute.bench.tables import (
-    SETTINGS,
-    USUAL,
-    Layout,
-    Measure,
-    Part,
-    describe,
-    find_measure,
-    methods_of,
-    parts_of,
-    varied_settings,
-)  # fmt: skip
+from veilroute.bench.tables import SETTINGS, Layout, Measure, Part, describe, methods_of, parts_of, varied_settings
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical, write_file
@@ -48,7 +35,7 @@ TITLE_SIZE, LABEL_SIZE, TICK_SIZE = 10.0, 9.0, 8.0
 DPI = 150.0
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_MOST_MEASURES, _MOST_COLUMNS, _MOST_PANELS = 4, 4, 8
+_MOST_MEASURES, _MOST_PANELS = 4, 4
 _METADATA = {
     "png": {"Software": "veilroute"},
     "svg": {"Creator": "veilroute", "Date": None},
@@ -82,43 +69,36 @@ def draw_pictures(layout: Layout, chosen: Selection, folder: Path, domains: Mapp
 def draw_chart(layout: Layout, chosen: Selection) -> tuple[Figure, int]:
     """The figure of an experiment, and for how many settings it has no panel.
 
-    What stands across the tables is the axis if it has numbers, else the first setting that has several. The values of
-    the other settings have a panel each. Without any such setting there is a row for each setting and method.
+    What stands across the tables is the axis if it has numbers, else the first setting that has several; the values of
+    the others have a panel each. Without any such setting, settings stand side by side.
     """
     varied = varied_settings(chosen, (layout.across,))
-    numbers = {name: _numbers(chosen, name) for name in varied}
-    axis = next((name for name in (layout.across, *varied) if name == "time" or len(numbers.get(name, ())) > 1), "")
-    names = [*(name for name in varied if name != axis), *([axis] if axis else [])]
-    parts = parts_of(chosen, names, layout.methods)
-    measures = [find_measure(name) for name in layout.columns or USUAL]
-    measures = [each for each in measures if any(each.numbers(part, m) for part in parts for m in part.outcomes)]
-    measures, methods = measures[:_MOST_MEASURES], methods_of(chosen.records, layout.methods)
-    if not measures:
-        return Figure(), 0
-    if not axis:
-        height_in = 0.9 + 0.24 * sum(len(part.outcomes) for part in parts)
-        figure, grid = _grid(1, len(measures), height_in, width_in=3.0 + 1.5 * len(measures), shares=True)
-        for measure, ax in zip(measures, grid, strict=True):
-            plot_rows(ax, measure, names, parts)
-            ax.label_outer()
-        return figure, 0
+    axis = next((name for name in (layout.across, *varied) if _has_numbers(chosen, name)), "")
+    names = [*(name for name in varied if name != axis), axis] if axis else varied
+    parts, methods = parts_of(chosen, names, layout.methods), methods_of(chosen.records, layout.methods)
+    measures = [
+        each for each in layout.measures.values() if any(each.numbers(part, m) for part in parts for m in part.outcomes)
+    ]
     panels: dict[str, list[Part]] = {}
     for part in parts:
-        panels.setdefault(describe(names[:-1], part.values[:-1]), []).append(part)
-    shown = list(panels)[:_MOST_PANELS]
-    num_columns = min(len(shown), _MOST_COLUMNS) if len(shown) > 1 else min(len(measures), 2)
-    num_rows = len(measures) * math.ceil(len(shown) / num_columns) if len(shown) > 1 else math.ceil(len(measures) / 2)
-    figure, grid = _grid(num_rows, num_columns, 2.3 * num_rows + 0.8, shares="row" if len(shown) > 1 else False)
-    free = iter(grid)
-    for measure in measures:
-        for place, title in enumerate(shown, start=1):
-            plot_lines(ax := next(free), measure, axis, panels[title], methods)
-            ax.set_title(title, fontsize=TITLE_SIZE)
-            for _ in range(-place % num_columns if place == len(shown) > 1 else 0):
-                next(free).set_axis_off()
-    for ax in free:
+        panels.setdefault(describe(names[:-1], part.values[:-1]) if axis else "", []).append(part)
+    shown = list(product(measures[:_MOST_MEASURES], list(panels)[:_MOST_PANELS]))
+    num_columns = min(len(panels), _MOST_PANELS) if len(panels) > 1 else min(len(shown), 2)
+    num_rows = math.ceil(len(shown) / max(num_columns, 1))
+    figure = Figure(
+        (5.6 if num_columns == 1 else min(8.0, 2.6 + 1.9 * num_columns), 2.3 * num_rows + 0.8),
+        facecolor="white", layout="constrained",
+    )  # fmt: skip
+    if not shown:
+        return figure, 0
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(num_rows, num_columns, squeeze=False, sharey="row" if len(panels) > 1 else False)
+    for ax, (measure, title) in zip(grid.flat, shown, strict=False):
+        plot_panel(ax, measure, names, panels[title], methods, has_axis=bool(axis))
+        ax.set_title(title, fontsize=TITLE_SIZE)
+    for ax in grid.flat[len(shown) :]:
         ax.set_axis_off()
-    found = {label: line for ax in grid for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    found = {label: line for ax in grid.flat for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     labelled = {label: found[label] for label in map(method_label, methods) if label in found}
     for width in range(len(labelled), 0, -1):  # in as many even columns as fit
         even = math.ceil(len(labelled) / math.ceil(len(labelled) / width))
@@ -128,88 +108,64 @@ def draw_chart(layout: Layout, chosen: Selection) -> tuple[Figure, int]:
         if even == 1 or legend.get_window_extent().width < figure.bbox.width:
             break
         legend.remove()
-    return figure, len(panels) - len(shown)
+    return figure, max(0, len(panels) - _MOST_PANELS)
 
 
-def plot_lines(ax: Axes, measure: Measure, axis: str, parts: Sequence[Part], methods: Sequence[Method]) -> None:
-    """A line for each method; a MAC or a time of 0 has no place on an axis that is logarithmic."""
+def plot_panel(
+    ax: Axes, measure: Measure, names: Sequence[str], parts: Sequence[Part], methods: Sequence[Method], *,
+    has_axis: bool,
+) -> None:  # fmt: skip
+    """The means of each method with their intervals: a line by the last setting, or side by side at each setting.
+
+    A MAC or a time of 0 has no place on an axis that is logarithmic.
+    """
     every: list[float] = []
     for place, method in enumerate(methods):
         points = []
-        for part in parts:
+        for at, part in enumerate(parts):
+            x = part.values[-1] if has_axis else at + 0.8 * ((place + 0.5) / len(methods) - 0.5)
             values = measure.numbers(part, method) if method in part.outcomes else []
-            if values and isinstance(part.values[-1], int | float):
+            if values and x is not None:
                 low, high = bootstrap_interval(values) or (values[0], values[0])
-                points.append((float(part.values[-1]), fmean(values), low, high))
+                average = fmean(values)
+                # Rounding may put a mean just outside its interval.
+                points.append((float(x), average, max(average - low, 0.0), max(high - average, 0.0)))
         if points:
-            xs, means, lows, highs = zip(*points, strict=True)
+            xs, means, below, above = zip(*points, strict=True)
             every += means
             # Dashes of different lengths, because methods may meet in the same points.
             ax.errorbar(
-                xs, means, yerr=_around(means, lows, highs), label=method_label(method), capsize=2.5, markersize=5,
+                xs, means, yerr=[below, above], label=method_label(method), capsize=2.5, markersize=5,
                 color=COLOURS[place % len(COLOURS)], marker=MARKERS[place % len(MARKERS)], linewidth=1.4,
-                linestyle=(0, (6, 2 * (place % 4))),
+                linestyle=(0, (6, 2 * (place % 4))) if has_axis else "none",
             )  # fmt: skip
-    ticks = sorted({float(x) for part in parts if isinstance(x := part.values[-1], int | float)})
-    _dress(ax, SETTINGS[axis].heading, measure.heading)
+    ax.set_xlabel(SETTINGS[names[-1]].heading if has_axis else "", fontsize=LABEL_SIZE)
+    ax.set_ylabel(measure.heading, fontsize=LABEL_SIZE)
+    ax.tick_params(labelsize=TICK_SIZE)
+    ax.set_axisbelow(True)
+    ax.grid(axis="both" if has_axis else "y", color=GRID, linewidth=0.6)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ticks = sorted({float(part.values[-1]) for part in parts if part.values[-1] is not None}) if has_axis else []
     if _is_wide(ticks, 20):
         ax.set_xscale("log")
         _show_plain(ax.xaxis)
-    if axis != "time":
+    if not has_axis:
+        texts = [describe(names, part.values) for part in parts]
+        ax.set_xticks(range(len(parts)), texts, rotation=30, ha="right", rotation_mode="anchor")
+    elif names[-1] != "time":
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     if _is_wide(every, 20 if measure.is_time else 50):
         ax.set_yscale("log")
         _show_plain(ax.yaxis)
 
 
-def plot_rows(ax: Axes, measure: Measure, names: Sequence[str], parts: Sequence[Part]) -> None:
-    """A row for each setting and method."""
-    labels: list[str] = []
-    for part in parts:
-        for place, method in enumerate(part.outcomes):
-            if values := measure.numbers(part, method):
-                low, high = bootstrap_interval(values) or (values[0], values[0])
-                average = fmean(values)
-                around = _around([average], [low], [high])
-                ax.errorbar(
-                    average, len(labels), xerr=around, fmt=MARKERS[place % len(MARKERS)], color=COLOURS[0], capsize=2.5
-                )
-            labels.append(", ".join(filter(None, (method_label(method), describe(names, part.values)))))
-    _dress(ax, textwrap.fill(measure.heading, 16), "")
-    ax.set_yticks(range(len(labels)), labels)
-    ax.margins(x=0.15)
-    ax.set_ylim(len(labels) - 0.4, -0.6)
-
-
-def _numbers(chosen: Selection, name: str) -> set[float]:
+def _has_numbers(chosen: Selection, name: str) -> bool:
+    """Whether a setting has several values that are numbers."""
+    if name not in SETTINGS or name == "time":
+        return name == "time"
     found = {SETTINGS[name].read(record.cell) for record in chosen.records}
-    return {value for value in found if isinstance(value, int | float)} if name not in ("kind", "map") else set()
-
-
-def _grid(
-    num_rows: int, num_columns: int, height_in: float, *, width_in: float = 0.0, shares: bool | Literal["row"] = False
-) -> tuple[Figure, list[Axes]]:
-    """A figure and its axes, row by row; nothing global is touched."""
-    width_in = width_in or (5.6 if num_columns == 1 else min(8.0, 2.6 + 1.9 * num_columns))
-    figure = Figure(figsize=(width_in, height_in), facecolor="white", layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, list(figure.subplots(num_rows, num_columns, squeeze=False, sharey=shares).flat)
-
-
-def _around(means: Sequence[float], lows: Sequence[float], highs: Sequence[float]) -> list[list[float]]:
-    """What errorbar takes; rounding may put a mean just outside its interval."""
-    below = [max(value - low, 0.0) for value, low in zip(means, lows, strict=True)]
-    return [below, [max(high - value, 0.0) for value, high in zip(means, highs, strict=True)]]
-
-
-def _dress(ax: Axes, xlabel: str, ylabel: str) -> None:
-    ax.set_xlabel(xlabel, fontsize=LABEL_SIZE)
-    ax.set_ylabel(ylabel, fontsize=LABEL_SIZE)
-    ax.tick_params(labelsize=TICK_SIZE)
-    ax.set_axisbelow(True)
-    ax.grid(color=GRID, linewidth=0.6)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    return sum(isinstance(value, int | float) for value in found) > 1
 
 
 def _is_wide(values: Sequence[float], times: float) -> bool:
@@ -240,8 +196,8 @@ def _draw_playbooks(chosen: Selection, folder: Path, domains: Mapping[str, Domai
             f"ell = {cell.ell:g}, radius {cell.radius:g}, {cell.num_candidates} candidates.",
         )
         draw_playbook(playbook, pictures[name].png, dpi=110)
-        draw_playbook(playbook, pictures[name].svg)
-        draw_playbook(playbook, pictures[name].pdf)
+        for path in pictures[name].paths[1:]:
+            draw_playbook(playbook, path)
     return list(pictures.values())
 
 

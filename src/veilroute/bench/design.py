@@ -9,23 +9,13 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from veilroute.bench.cells import (
-    CARRIED,
-    READINGS,
-    SPREAD,
-    TEXT,
-    Cell,
-    Method,
-    Outcome,
-    Record,
-    method_from_name,
-)
+from veilroute.bench.cells import CARRIED, READINGS, SPREAD, TEXT, Cell, Method, Outcome, Record, method_from_name
 from veilroute.bench.table import Table, listed
 from veilroute.checks import check_whole, is_number
 from veilroute.domain.graph import Domain
@@ -65,16 +55,6 @@ class Selection:
     def time_limits_s(self) -> tuple[float, ...]:
         """The time limits that occur."""
         return tuple(sorted({record.cell.time_limit_s for record in self.records}))
-
-    @property
-    def num_instances(self) -> int:
-        """How many different instances occur."""
-        return len({record.cell.instance_key for record in self.records})
-
-    @cached_property
-    def averages(self) -> Averages:
-        """Means over all records."""
-        return Averages([record.outcome for record in self.records])
 
     def where(self, **setting: object) -> Selection:
         """Only the records whose cells have these values, such as ``method=BEST, k=2``."""
@@ -127,20 +107,15 @@ class Variation:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that was drawn, beside the file also as vectors."""
+    """A figure that was drawn; beside the file are others, as vectors for the web and for LaTeX."""
 
     png: Path
     caption: str
 
     @property
-    def svg(self) -> Path:
-        """The same as vectors."""
-        return self.png.with_suffix(".svg")
-
-    @property
-    def pdf(self) -> Path:
-        """The same for LaTeX."""
-        return self.png.with_suffix(".pdf")
+    def paths(self) -> tuple[Path, ...]:
+        """The three files."""
+        return tuple(self.png.with_suffix(f".{form}") for form in ("png", "svg", "pdf"))
 
 
 Drawer = Callable[[Selection, Path, Mapping[str, Domain]], list[Picture]]
@@ -215,23 +190,33 @@ def _mean_of_draws(records: Sequence[Record]) -> Record:
     return replace(first, outcome=replace(first.outcome, is_finished=is_finished, **means))
 
 
-#: What an experiment of a study may vary, by the name that a cell has for it, and which field of a variation it is.
-SETTING_FIELDS = {
-    "k": "ks", "ell": "ells", "radius": "radii", "m": "ms", "m_ratio": "m_ratios", "risk": "risks",
-    "mechanism": "mechanisms", "reading": "readings", "spread": "spreads",
-}  # fmt: skip
-_VARIED = {"candidates": "sizes", **SETTING_FIELDS, "time_limit_s": "limits_s"}
-_KINDS: dict[str, tuple[type, ...]] = {
-    "sizes": (int,), "ks": (int,), "ells": (int, float), "radii": (int, float), "ms": (int,),
-    "m_ratios": (int, float), "risks": (float,), "mechanisms": (str,), "readings": (str,), "spreads": (str,),
-    "limits_s": (int, float),
-}  # fmt: skip
-_BOUNDS: dict[str, tuple[float, float]] = {
-    "sizes": (2, MOST_CANDIDATES), "ks": (1, MOST_CANDIDATES), "ms": (1, 1e15), "risks": (1e-9, 1 - 1e-9),
-    "limits_s": TIME_LIMITS_S,
-}  # fmt: skip
-_WORDS = {"mechanisms": MECHANISMS, "readings": READINGS, "spreads": SPREADS}
-_NONE = {"ms": "inf", "m_ratios": "inf", "risks": "none"}  # how a file writes that there is none
+class _Range(NamedTuple):
+    """What a setting may be: which field of a variation it is, numbers between bounds or words, and what is none."""
+
+    field: str
+    kind: type = float  #: ``float`` stands for any number.
+    least: float = 0
+    most: float = 1e15
+    words: Sequence[str] = ()
+    none: str = ""  #: How a file writes that there is none.
+
+
+# What an experiment of a study may vary, by the name that a cell has for it.
+_VARIED = {
+    "candidates": _Range("sizes", int, 2, MOST_CANDIDATES),
+    "k": _Range("ks", int, 1, MOST_CANDIDATES),
+    "ell": _Range("ells"),
+    "radius": _Range("radii"),
+    "m": _Range("ms", int, 1, none="inf"),
+    "m_ratio": _Range("m_ratios", none="inf"),
+    "risk": _Range("risks", least=1e-9, most=1 - 1e-9, none="none"),
+    "mechanism": _Range("mechanisms", words=MECHANISMS),
+    "reading": _Range("readings", words=READINGS),
+    "spread": _Range("spreads", words=SPREADS),
+    "time_limit_s": _Range("limits_s", float, *TIME_LIMITS_S),
+}
+#: What of it a cell has under that name, and which field of a variation it is.
+SETTING_FIELDS = {name: own.field for name, own in _VARIED.items() if name not in ("candidates", "time_limit_s")}
 EXPERIMENT_KEYS = (*_VARIED, "methods", "draws", "keep_playbook", "watched", "instances")
 _INSTANCES = ("all", "first of each map", "first")
 
@@ -244,10 +229,9 @@ def read_variation(
     for name, value in data.items():
         field = f"{where}.{name}"
         if name in _VARIED:
-            own = _VARIED[name]
-            listed_values = value if isinstance(value, list) else [value]
-            given[own] = tuple(_checked(each, own, field) for each in listed_values)
-            if not given[own] or len(set(given[own])) < len(given[own]):
+            values = value if isinstance(value, list) else [value]
+            own = given[_VARIED[name].field] = tuple(_checked(each, _VARIED[name], field) for each in values)
+            if not own or len(set(own)) < len(own):
                 raise InvalidInputError(field, "values that differ, at least one", value)
         elif name == "methods":
             if not (isinstance(value, list) and value and all(isinstance(each, str) for each in value)):
@@ -291,20 +275,19 @@ def check_draws(field: str, value: Any) -> int:
     return check_whole(field, value, f"an integer from 1 to {MOST_DRAWS}", least=1, most=MOST_DRAWS)
 
 
-def _checked(value: Any, own: str, field: str) -> Any:
+def _checked(value: Any, own: _Range, field: str) -> Any:
     """One value of a setting."""
-    if value == _NONE.get(own):
+    if own.none and value == own.none:
         return None
-    if own in _WORDS:
-        if value not in _WORDS[own]:
-            raise UnknownMethodError(field, value, tuple(_WORDS[own]))
+    if own.words:
+        if value not in own.words:
+            raise UnknownMethodError(field, value, tuple(own.words))
         return value
-    least, most = _BOUNDS.get(own, (0, 1e15))
-    if not isinstance(value, _KINDS[own]) or not is_number(value, least, most):
-        kind = "integers" if _KINDS[own] == (int,) else "numbers"
-        none = f", or {_NONE[own]!r}" if own in _NONE else ""
-        raise InvalidInputError(field, f"{kind} from {least:.10g} to {most:.10g}{none}", value)
-    return value if _KINDS[own] == (int,) else float(value)
+    if not isinstance(value, int | own.kind) or not is_number(value, own.least, own.most):
+        kind = "integers" if own.kind is int else "numbers"
+        none = f", or {own.none!r}" if own.none else ""
+        raise InvalidInputError(field, f"{kind} from {own.least:.10g} to {own.most:.10g}{none}", value)
+    return own.kind(value)
 
 
 @cache

@@ -7,7 +7,6 @@ import base64
 import html
 import math
 import re
-import shlex
 import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from string import Template
 from veilroute.bench.cells import Cell, Record
 from veilroute.bench.design import Picture, Selection, Suite, order_of, paper_file
 from veilroute.bench.paper import MAPS, method_label
-from veilroute.bench.suites import SIZED_SUITES, SUITES, find_suite
+from veilroute.bench.suites import find_suite
 from veilroute.bench.table import Table, counted, escape_markdown, format_seconds, listed
 from veilroute.bench.tables import compare_programs
 from veilroute.domain.graph import Domain
@@ -202,10 +201,8 @@ def write_report(
             page.add_text(f"{counted(missing, 'playbook')} not drawn: the record has none, or its map is not here.")
         for picture in drawn:
             page.add_picture(picture)
-            paths += [picture.png, picture.svg, picture.pdf]
+            paths += picture.paths
         kept += _write_tables(folder, [*tables, *_further(suite, chosen, tables)])
-        page.add_text("Made by:")
-        page.add_command(suite_command(command, suite.name))
     files = ReportFiles(out / "report.html", out / "report.md", tuple(paths), tuple(kept))
     write_file(files.html, page.to_html())
     write_file(files.markdown, page.to_markdown())
@@ -224,21 +221,3 @@ def _write_tables(folder: Path, tables: Iterable[Table]) -> Iterator[Path]:
             path = folder / f"{table.name}.{suffix}"
             write_file(path, text)
             yield path
-
-
-def suite_command(command: str, suite_name: str) -> str:
-    """The command that makes one suite: the same with its name in place of the suite that was asked for.
-
-    With options that not every suite takes it stays as it was; that makes this suite too.
-    """
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return command
-    options = {word.partition("=")[0] for word in words}
-    is_for_all = "--method" not in options and ("--candidates" not in options or suite_name in SIZED_SUITES)
-    places = [i for i, word in enumerate(words) if word in (*SUITES, "all") and "bench" in words[:i]]
-    if not is_for_all or not places:
-        return command
-    words[places[0]] = suite_name
-    return shlex.join(words)

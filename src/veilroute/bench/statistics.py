@@ -14,6 +14,11 @@ SEED = 1
 NUM_RESAMPLES = 2000
 MAX_EXACT = 12
 LEVEL = 0.95
+INTERVAL = f"{LEVEL:.0%} interval of the mean, by the bootstrap over instances ({NUM_RESAMPLES} resamples, seed {SEED})"
+TEST = (
+    f"two-sided, by flipping the signs of the differences, all of them up to {MAX_EXACT} instances, else "
+    f"{NUM_RESAMPLES} drawn with seed {SEED}"
+)
 SAME_MAC = 1e-9  #: How far MACs of the same routes may be apart, by the order of adding up.
 
 

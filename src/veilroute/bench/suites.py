@@ -13,18 +13,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from veilroute.bench import design
 from veilroute.bench.cells import EXTERNAL, Cell, Instance, Method, method_from_name
-from veilroute.bench.design import (
-    EXPERIMENT_KEYS,
-    SETTING_FIELDS,
-    Picture,
-    Selection,
-    Suite,
-    Variation,
-    check_draws,
-    paper_file,
-    read_variation,
-)
+from veilroute.bench.design import EXPERIMENT_KEYS, SETTING_FIELDS, Picture, Selection, Suite, Variation
 from veilroute.bench.paper import MAPS, SIZES, cell_instance, map_fingerprints, method_label, read_paper_instances
 from veilroute.bench.printed import PRINTED_SUITE
 from veilroute.bench.table import listed
@@ -58,12 +49,11 @@ def read_suites(
         named.setdefault(name, []).append(data)
     for name, (first, *others) in named.items():
         for part, key in product(others, (*_TOLD, *_ALIKE)):
-            if part.get(key, False if key in _ALIKE else first.get(key)) != first.get(
-                key, False if key in _ALIKE else None
-            ):
-                raise InvalidInputError(f"{name}.{key}", "the same in all experiments of one name", part.get(key))
+            told, first_told = (each.get(key, False if key in _ALIKE else first.get(key)) for each in (part, first))
+            if told != first_told:
+                raise InvalidInputError(f"{name}.{key}", "the same in all experiments of one name", told)
         variations = tuple(
-            read_variation({key: value for key, value in part.items() if key in EXPERIMENT_KEYS}, name, read)
+            design.read_variation({key: value for key, value in part.items() if key in EXPERIMENT_KEYS}, name, read)
             for part in (first, *others)
         )
         methods = tuple(dict.fromkeys(method for each in variations for method in each.methods))
@@ -109,7 +99,7 @@ def read_text(data: Mapping[str, Any], key: str, usual: str, where: str = "") ->
 
 
 #: By name, in the order of a report; ``all`` stands for all of them but ``as-printed``, which runs them otherwise.
-SUITES: Mapping[str, Suite] = {suite.name: suite for suite in read_suites(paper_file()["experiment"])}
+SUITES: Mapping[str, Suite] = {suite.name: suite for suite in read_suites(design.paper_file()["experiment"])}
 #: Suites that vary the number of candidates; the others have one.
 SIZED_SUITES = tuple(name for name, suite in SUITES.items() if any(each.is_sized for each in suite.variations))
 
@@ -140,7 +130,7 @@ class Choice:
     def __post_init__(self) -> None:
         if not is_number(self.time_limit_s) or not 0 < self.time_limit_s < math.inf:
             raise InvalidInputError("--time-limit", "a number of seconds > 0", self.time_limit_s)
-        check_draws("--draws", self.draws)
+        design.check_draws("--draws", self.draws)
 
 
 @dataclass(frozen=True, eq=False)

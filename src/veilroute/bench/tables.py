@@ -13,20 +13,11 @@ from itertools import combinations
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
+from veilroute.bench import statistics
 from veilroute.bench.cells import EXTERNAL, Cell, InstanceKey, Method, Outcome, Record, method_from_name
 from veilroute.bench.design import Averages, Selection, mean
 from veilroute.bench.paper import OPTIMAL, method_label
-from veilroute.bench.statistics import (
-    LEVEL,
-    MAX_EXACT,
-    NUM_RESAMPLES,
-    SAME_MAC,
-    SEED,
-    bootstrap_interval,
-    correct_by_holm,
-    half_width,
-    paired_p_value,
-)  # fmt: skip
+from veilroute.bench.statistics import SAME_MAC, bootstrap_interval, half_width
 from veilroute.bench.table import Mean, Row, Table, Value, counted, format_apr, format_number, listed
 from veilroute.errors import InvalidInputError, UnknownMethodError
 
@@ -301,6 +292,11 @@ class Layout:
     rows: tuple[str, ...] = ()
     methods: tuple[Method, ...] = ()  #: In their order.
 
+    @property
+    def measures(self) -> dict[str, Measure]:
+        """The measures by name."""
+        return {name: find_measure(name) for name in self.columns or USUAL}
+
 
 LAYOUT_KEYS = ("columns", "across", "rows")
 USUAL = ("mac", "time")
@@ -329,8 +325,7 @@ def build_tables(layout: Layout, chosen: Selection) -> list[Table]:
     """The tables of an experiment: those of its layout, or means, tests and times without one."""
     if layout.columns:
         return build_means(layout, chosen)
-    means = build_means(replace(layout, columns=USUAL), chosen)
-    return [*means, *build_paired(layout, chosen), *build_times(layout, chosen)]
+    return [*build_means(layout, chosen), *build_paired(layout, chosen), *build_times(layout, chosen)]
 
 
 def build_details(layout: Layout, chosen: Selection) -> list[Table]:
@@ -350,7 +345,7 @@ def build_means(layout: Layout, chosen: Selection) -> list[Table]:
     names = varied_settings(chosen, (*layout.rows, layout.across))
     parts = parts_of(chosen, names, layout.methods)
     cells = [((*part.values, method), part, method) for part in parts for method in part.outcomes]
-    measures = {name: find_measure(name) for name in layout.columns}
+    measures = layout.measures
     axes = [*names, "method"]
     headings = [*(SETTINGS[name].heading for name in names), "method"]
     if layout.across == "measure":
@@ -385,7 +380,7 @@ def build_means(layout: Layout, chosen: Selection) -> list[Table]:
             ]))
         ]  # fmt: skip
         if any(cell is not None for own in found.values() for cell, _ in own.values()):
-            is_one = len(measures) == 1 and layout.columns != USUAL
+            is_one = len(measures) == 1
             suffix = re.sub("[^a-z0-9]+", "-", name.lower())
             title = layout.title if is_one else f"{layout.title}: {measure.heading}"
             pages.append((layout.name if is_one else f"{layout.name}-{suffix}", title, columns, rows))
@@ -406,10 +401,7 @@ def _tables(
         means = [value for row in rows for value in row if isinstance(value, Mean)]
         notes = [_unvaried(chosen)]
         if any(each.half_width is not None for each in means):
-            notes.append(
-                f"±: half the width of the {LEVEL:.0%} interval of the mean, by the bootstrap over instances "
-                f"({NUM_RESAMPLES} resamples, seed {SEED})."
-            )
+            notes.append(f"±: half the width of the {statistics.INTERVAL}.")
         if any(each.is_best for each in means):
             notes.append("Bold: the lowest mean MAC of the methods that hide the most.")
         if any(each.is_bound for each in means):
@@ -468,20 +460,20 @@ def build_paired(layout: Layout, chosen: Selection) -> list[Table]:
                 found.append(([*map(_shown, names, part.values), method_label(one), method_label(other)], differences))
     if not found:
         return []
-    p_values = [paired_p_value(differences) for _, differences in found]
+    p_values = [statistics.paired_p_value(differences) for _, differences in found]
+    by_holm = statistics.correct_by_holm(p_values)
     rows = tuple(
         (
             *which, len(differences), mean(differences), _interval_text(differences), _p_text(p), _p_text(corrected)
         )
-        for (which, differences), p, corrected in zip(found, p_values, correct_by_holm(p_values), strict=True)
+        for (which, differences), p, corrected in zip(found, p_values, by_holm, strict=True)
     )  # fmt: skip
     headings = [SETTINGS[name].heading for name in names]
     columns = (*headings, "method", "against", "instances", "mean difference", "interval", "p", "p (Holm)")
     notes = [
         "The MAC of the first method less that of the second on the same instance: below 0 the first is cheaper. "
-        f"Interval: {LEVEL:.0%}, by the bootstrap over instances (seed {SEED}). p: two-sided, by flipping the signs of "
-        f"the differences, all of them up to {MAX_EXACT} instances, else {NUM_RESAMPLES} drawn with seed {SEED}; "
-        f"Holm's correction is for the {len(found)} tests of this table.",
+        f"Interval: {statistics.INTERVAL}. p: {statistics.TEST}; Holm's correction is for the "
+        f"{counted(len(found), 'test')} of this table.",
     ]
     if num_unlike:
         notes.append(f"{num_unlike} pairs left out, because the two hid different numbers of candidates.")
@@ -578,7 +570,7 @@ _MOST_NAMED = 4
 def build_findings(layout: Layout, chosen: Selection) -> Iterator[str]:
     """Which methods are cheapest in the mean at which settings, what the auditor says, how many cells were stopped."""
     names = varied_settings(chosen)
-    has_mac = any(find_measure(name).is_mac for name in layout.columns or USUAL)
+    has_mac = any(measure.is_mac for measure in layout.measures.values())
     parts = [part for part in parts_of(chosen, names, layout.methods) if part.cheapest and has_mac]
     found: dict[str, list[Part]] = {}
     for part in parts:

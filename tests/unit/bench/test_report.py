@@ -18,7 +18,6 @@ from veilroute.bench.report import (
     Page,
     ReportFiles,
     how_it_was_made,
-    suite_command,
     write_report,
 )
 from veilroute.bench.suites import SUITES
@@ -137,8 +136,7 @@ def test_both_forms_say_the_same(written: ReportFiles) -> None:
     markdown = written.markdown.read_text(encoding="utf-8").replace("\\", "")
     for words in (
         "Maps & <more>.".replace("&", "&amp;"),
-        "$ veilroute bench table1 --preset quick --workers 2",
-        "$ veilroute bench examples --preset quick --workers 2",
+        "$ veilroute bench all --preset quick --workers 2",
         "Table 1: partitioning strategies",
         "The auditor confirms 1 of 1 playbook.",
         "1 ended with an error",
@@ -183,27 +181,6 @@ def test_empty_and_partial_records(tmp_path: Path) -> None:
     page = ParsedPage(partial.html.read_text(encoding="utf-8"))
     assert "1 playbook not drawn" in page.text
     assert [path.name for path in partial.figures] == ["table4.png", "table4.svg", "table4.pdf"]
-
-
-@pytest.mark.parametrize(
-    ("command", "expected"),
-    [
-        ("veilroute bench all --preset quick", "veilroute bench klr --preset quick"),
-        ("veilroute bench --out 'my all' table1", "veilroute bench --out 'my all' klr"),
-        ("python -m veilroute bench table1 --maps table2", "python -m veilroute bench klr --maps table2"),
-        ("veilroute bench all --candidates 8", "veilroute bench all --candidates 8"),
-        ("veilroute bench all --method=rbp", "veilroute bench all --method=rbp"),
-        ("veilroute bench run mine.toml --preset usual", "veilroute bench run mine.toml --preset usual"),
-        ("make all", "make all"),
-        ("veilroute bench 'torn", "veilroute bench 'torn"),
-    ],
-)
-def test_command_of_one_suite(command: str, expected: str) -> None:
-    assert suite_command(command, "klr") == expected
-
-
-def test_command_of_a_suite_that_varies_the_number_of_candidates() -> None:
-    assert suite_command("veilroute bench all --candidates 8", "table2") == "veilroute bench table2 --candidates 8"
 
 
 def test_how_it_was_made() -> None:

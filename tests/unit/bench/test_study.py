@@ -229,7 +229,7 @@ def test_a_study_shows_one_instance_where_it_runs_one(tmp_path: Path) -> None:
         run = run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="test")
     # As they are read back, in another process.
     records = [record_from_dict(record.to_dict()) for record in run.records]
-    one, two = (suite.select(records).num_instances for suite in showing_own(study.suites, terrain, choice))
+    one, two = (len(suite.select(records).records) for suite in showing_own(study.suites, terrain, choice))
     assert (one, two) == (1, 2)
 
 
@@ -244,7 +244,7 @@ def test_a_draw_that_hides_fewer_is_not_averaged_away() -> None:
     chosen = SUITES["table1"].select(records)
     drawn = chosen.where(method=naive)
     assert [record.outcome.num_anonymized for record in drawn.records] == [7, 7, 7]
-    assert drawn.averages.mac == pytest.approx((0.6 + 0.6 + 0.1) / 3)
+    assert [record.outcome.mac for record in drawn.records] == [pytest.approx((0.6 + 0.6 + 0.1) / 3)] * 3
     assert build_paired(Layout("p", "P"), chosen) == [], "no pair of which both hid as many"
 
 
