@@ -61,12 +61,13 @@ def example(two_rooms: vr.Domain) -> Record:
 def test_lines_go_by_what_stands_across_and_panels_by_the_rest() -> None:
     records = [
         make_record(method, k=k, m_ratio=ratio, mac=mac * k * ratio)
-        for k in (2, 3)
+        for k in (2, 3, 5)
         for ratio in (0.1, 1.0, 10.0)
         for method, mac in ((OPTIMAL, 1.0), (M_PBP, 2.0))
     ]
     layout = replace(LINES, across="m_ratio", methods=(M_PBP, OPTIMAL))
-    (two, three), num_left_out = chart_of(layout, records)
+    (two, three, five), num_left_out = chart_of(layout, records)
+    assert two.get_position().y0 == five.get_position().y0, "panels of one measure stand in one row"
     assert [two.get_title(), three.get_title(), num_left_out] == ["k 2", "k 3", 0]
     assert points_of(two)["m-Pbp"] == [(0.1, pytest.approx(0.4)), (1.0, 4.0), (10.0, 40.0)]
     assert points_of(three)["optimal (exact)"] == [(0.1, pytest.approx(0.3)), (1.0, 3.0), (10.0, 30.0)]

@@ -56,8 +56,8 @@ def table1_records() -> list[Record]:
         make_record(BEST, pair=1, mac=0.2 * (1 + 1e-12), runtime_s=1.0, num_partitions=30),
         make_record(BEST, pair=2, mac=0.5, runtime_s=300.0, is_finished=False, num_partitions=51),
         make_record(DF_BB, pair=1, mac=0.2, num_anonymized=8, runtime_s=5.0),
-        # Below the optimum's MAC, but for fewer candidates.
-        make_record(DF_BB, pair=2, mac=0.1, num_anonymized=6, runtime_s=300.0, is_finished=False),
+        # At the optimum's MAC, but for fewer candidates.
+        make_record(DF_BB, pair=2, mac=0.4, num_anonymized=6, runtime_s=300.0, is_finished=False),
         make_record(NAIVE["tunnel"], pair=1, mac=0.8, runtime_s=0.0001),
         make_record(NAIVE["tunnel"], pair=2, mac=0.8, runtime_s=0.0003),
     ]
@@ -75,12 +75,18 @@ def test_table1() -> None:
     exact = row_of(table, "optimal (exact)")
     assert (exact["coverage [%]"], exact["equal to the optimum"], exact["partitions"]) == ("100", "2 of 2", None)
     assert isinstance(exact["MAC"], Mean) and exact["MAC"].is_best
-    # DF-BB is cheaper and hides fewer, so it is no rival; nor does it meet the optimum there.
+    # DF-BB is as cheap and hides fewer, so it is no rival; nor does it meet the optimum there.
     df_bb = row_of(table, "DF-BB, Tunnel")
     assert (df_bb["APR"], df_bb["equal to the optimum"]) == ("0.875", "1 of 2")
     assert isinstance(df_bb["MAC"], Mean) and not df_bb["MAC"].is_best
     naive = row_of(table, "Naive, Tunnel")
     assert (naive["coverage [%]"], naive["time [s]"]) == ("n/a", "<0.001")
+
+
+def test_only_a_proved_optimum_is_one_to_be_equal_to() -> None:
+    records = [*table1_records(), make_record(OPTIMAL, pair=3, mac=0.2), make_record(BEST, pair=3, mac=0.2)]
+    (table,) = build_tables("table1", records)
+    assert row_of(table, "Merge-BB, CostAsc, Tunnel")["equal to the optimum"] == "1 of 2"
 
 
 def test_programs_that_cannot_tell_have_no_coverage() -> None:
@@ -139,7 +145,10 @@ def test_convergence() -> None:
         make_record(
             BEST, pair=1, mac=0.2, improvements=((0.02, 4, 0.6), (2.0, 8, 0.2)), runtime_s=9.0, time_limit_s=10.0
         ),
-        make_record(BEST, pair=2, mac=0.4, improvements=((0.5, 8, 0.4),), runtime_s=9.0, time_limit_s=10.0),
+        # Its first partition hides nobody, so that it has no MAC.
+        make_record(
+            BEST, pair=2, mac=0.4, improvements=((0.005, 0, 9.9), (0.5, 8, 0.4)), runtime_s=9.0, time_limit_s=10.0
+        ),
         make_record(OPTIMAL, pair=1, mac=0.1, status="optimal", runtime_s=0.05, time_limit_s=10.0),
     ]
     aprs, macs = build_tables("convergence", records)
@@ -373,7 +382,7 @@ def test_means_have_intervals_and_the_best_is_bold() -> None:
     latex = MEANS.to_latex()
     assert r"2 & \textbf{0.123 $\pm$ 0.034} & 12.3 $\pm$ 1.3 \\" in latex
     assert r"\shortstack[r]{two, with\\a long\\name}" in latex and r"one \& only &" in latex
-    assert latex.count(r"\addlinespace") == 1, "between k = 2 and k = 3"
+    assert latex.count(r"\addlinespace") == 1 and "\\addlinespace\n3 &" in latex, "between k = 2 and k = 3"
 
 
 def test_details_of_a_suite_rest_on_its_records() -> None:
