@@ -176,7 +176,7 @@ class Measure(NamedTuple):
         average = fmean(values)
         if self.form is not None:
             return self.form(average)
-        is_bound = self.is_time and not all(outcome.is_finished for outcome in own)
+        is_bound = self.is_time and any(outcome.is_finished is False for outcome in own)
         if self.is_time and average < 0.001 and not is_bound:
             return "<0.001"
         return Mean(
@@ -510,12 +510,12 @@ def _ratios(part: Part) -> Iterator[_Ratios]:
         shared = [key for key in one if key in other]
         quicker, slower = sorted(pair, key=lambda method: sum(part.outcomes[method][key].runtime_s for key in shared))
         both = [(part.outcomes[slower][key], part.outcomes[quicker][key]) for key in shared]
-        both = [(a, b) for a, b in both if b.is_finished and b.runtime_s > 0]
+        both = [(a, b) for a, b in both if b.is_finished is not False and b.runtime_s > 0]
         if both:
             yield _Ratios(
                 slower, quicker, [a.runtime_s / b.runtime_s for a, b in both],
                 [a.cpu_s / b.cpu_s for a, b in both if a.cpu_s is not None and b.cpu_s],
-                sum(not a.is_finished for a, _ in both),
+                sum(a.is_finished is False for a, _ in both),
             )  # fmt: skip
 
 
@@ -594,6 +594,6 @@ def build_findings(layout: Layout, chosen: Selection) -> Iterator[str]:
         yield f"The auditor confirms {verdicts.count(True)} of {counted(len(verdicts), 'playbook')}."
     if num_refused := verdicts.count(False):
         yield f"It does NOT confirm {num_refused}; this is a fault of the planner or of the auditor."
-    stopped = [not record.outcome.is_finished for record in chosen.records]
+    stopped = [record.outcome.is_finished is False for record in chosen.records]
     if any(stopped):
         yield f"{sum(stopped)} of {counted(len(stopped), 'cell')} stopped by the clock; their best so far counts."

@@ -94,6 +94,8 @@ def test_programs_that_cannot_tell_have_no_coverage() -> None:
     untold = replace(told, outcome=replace(told.outcome, is_finished=None))  # type: ignore[arg-type]
     (table,) = build_means(replace(PLAIN, columns=("coverage",)), Selection((untold,)))
     assert texts_of(table) == ["n/a", "1"]
+    (seconds,) = build_means(replace(PLAIN, columns=("time",)), Selection((untold,)))
+    assert texts_of(seconds) == ["1.00", "1"], "nor did the clock stop them, as far as one knows"
 
 
 def test_table2() -> None:
