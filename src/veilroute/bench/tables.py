@@ -444,29 +444,57 @@ def _uneven(chosen: Selection, parts: Sequence[Part]) -> Iterator[str]:
         )
 
 
-def build_paired(layout: Layout, chosen: Selection) -> list[Table]:
-    """A row for each setting and two methods; no table where there is nothing to compare."""
-    names = varied_settings(chosen)
-    found: list[tuple[list[Value], list[float]]] = []
-    num_unlike = 0
-    for part in parts_of(chosen, names, layout.methods):
+class _Pair(NamedTuple):
+    """Two methods at one setting, and their outcomes on the instances that both have."""
+
+    setting: tuple[Value, ...]
+    words: str  #: The setting in a sentence.
+    one: Method
+    other: Method
+    both: list[tuple[Outcome, Outcome]]
+
+    def slower_first(self) -> "_Pair":
+        """The one first that takes longer in all, on the instances on which the quicker came to its end."""
+        pair = self
+        if sum(a.runtime_s for a, _ in self.both) < sum(b.runtime_s for _, b in self.both):
+            pair = self._replace(one=self.other, other=self.one, both=[(b, a) for a, b in self.both])
+        return pair._replace(both=[(a, b) for a, b in pair.both if b.is_finished is not False and b.runtime_s > 0])
+
+    def times(self, *choices: Callable[[Sequence[float]], float], name: str = "runtime_s") -> list[str | None]:
+        """Figures of how many times as long the first takes; lower bounds where the clock stopped it on some."""
+        sign = "≥ " if any(a.is_finished is False for a, _ in self.both) else ""
+        times = [(getattr(a, name), getattr(b, name)) for a, b in self.both]
+        ratios = [one / other for one, other in times if one is not None and other]
+        return [f"{sign}{format_number(choose(ratios))}" if ratios else None for choose in choices]
+
+
+def _pairs(chosen: Selection, names: Sequence[str], order: Sequence[Method] = ()) -> Iterator[_Pair]:
+    for part in parts_of(chosen, names, order):
         for one, other in combinations(part.outcomes, 2):
             own, bases = part.outcomes[one], part.outcomes[other]
             both = [(own[key], bases[key]) for key in own if key in bases]
-            alike = [(a.mac, b.mac) for a, b in both if a.num_anonymized == b.num_anonymized]
-            num_unlike += len(both) - len(alike)
-            differences = [a - b for a, b in alike if a is not None and b is not None]
-            if len(differences) > 1:
-                found.append(([*map(_shown, names, part.values), method_label(one), method_label(other)], differences))
-    if not found:
-        return []
+            yield _Pair(tuple(map(_shown, names, part.values)), describe(names, part.values), one, other, both)
+
+
+def build_paired(layout: Layout, chosen: Selection) -> list[Table]:
+    """A row for each setting and two methods; no table where there is nothing to compare."""
+    names = varied_settings(chosen)
+    found: list[tuple[_Pair, list[float]]] = []
+    num_unlike = 0
+    for pair in _pairs(chosen, names, layout.methods):
+        alike = [(a.mac, b.mac) for a, b in pair.both if a.num_anonymized == b.num_anonymized]
+        num_unlike += len(pair.both) - len(alike)
+        differences = [a - b for a, b in alike if a is not None and b is not None]
+        if len(differences) > 1:
+            found.append((pair, differences))
     p_values = [statistics.paired_p_value(differences) for _, differences in found]
-    by_holm = statistics.correct_by_holm(p_values)
     rows = tuple(
         (
-            *which, len(differences), mean(differences), _interval_text(differences), _p_text(p), _p_text(corrected)
+            *pair.setting, method_label(pair.one), method_label(pair.other), len(values), mean(values),
+            " to ".join(map(format_number, bootstrap_interval(values) or ())),
+            *("<0.001" if p < 0.001 else f"{p:.3f}" for p in both_p),
         )
-        for (which, differences), p, corrected in zip(found, p_values, by_holm, strict=True)
+        for (pair, values), *both_p in zip(found, p_values, statistics.correct_by_holm(p_values), strict=True)
     )  # fmt: skip
     headings = [SETTINGS[name].heading for name in names]
     columns = (*headings, "method", "against", "instances", "mean difference", "interval", "p", "p (Holm)")
@@ -477,46 +505,9 @@ def build_paired(layout: Layout, chosen: Selection) -> list[Table]:
     ]
     if num_unlike:
         notes.append(f"{num_unlike} pairs left out, because the two hid different numbers of candidates.")
-    return [Table(f"{layout.name}-paired", "Paired differences of the MAC", columns, rows, tuple(notes))]
-
-
-def _interval_text(values: Sequence[float]) -> str | None:
-    interval = bootstrap_interval(values)
-    return None if interval is None else f"{format_number(interval[0])} to {format_number(interval[1])}"
-
-
-def _p_text(p_value: float) -> str:
-    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
-
-
-class _Ratios(NamedTuple):
-    """How many times as long the slower of two methods takes, on the instances on which the quicker came to its end."""
-
-    slower: Method
-    quicker: Method
-    times: list[float]  #: By the clock, one for each instance; never empty.
-    cpu_times: list[float]  #: Of the processor, where it is known of both.
-    num_stopped: int  #: Instances of these on which the clock stopped the slower: its ratio is at least this large.
-
-    def text(self, value: float) -> str:
-        """A figure of these ratios. Each ratio is exact or a lower bound, and so are least, median and most."""
-        return f"{'≥ ' if self.num_stopped else ''}{format_number(value)}"
-
-
-def _ratios(part: Part) -> Iterator[_Ratios]:
-    """Each two methods of one setting, the one that takes longer in all first."""
-    for pair in combinations(part.outcomes, 2):
-        one, other = (part.outcomes[method] for method in pair)
-        shared = [key for key in one if key in other]
-        quicker, slower = sorted(pair, key=lambda method: sum(part.outcomes[method][key].runtime_s for key in shared))
-        both = [(part.outcomes[slower][key], part.outcomes[quicker][key]) for key in shared]
-        both = [(a, b) for a, b in both if b.is_finished is not False and b.runtime_s > 0]
-        if both:
-            yield _Ratios(
-                slower, quicker, [a.runtime_s / b.runtime_s for a, b in both],
-                [a.cpu_s / b.cpu_s for a, b in both if a.cpu_s is not None and b.cpu_s],
-                sum(a.is_finished is False for a, _ in both),
-            )  # fmt: skip
+    return (
+        [Table(f"{layout.name}-paired", "Paired differences of the MAC", columns, rows, tuple(notes))] if rows else []
+    )
 
 
 def build_times(layout: Layout, chosen: Selection) -> list[Table]:
@@ -524,44 +515,40 @@ def build_times(layout: Layout, chosen: Selection) -> list[Table]:
     names = varied_settings(chosen)
     rows = tuple(
         (
-            *map(_shown, names, part.values), method_label(each.slower), method_label(each.quicker), len(each.times),
-            *(each.text(choose(each.times)) for choose in (median, min, max)),
-            each.text(median(each.cpu_times)) if each.cpu_times else None,
+            *pair.setting, method_label(pair.one), method_label(pair.other), len(pair.both),
+            *pair.times(median, min, max), *pair.times(median, name="cpu_s"),
         )
-        for part in parts_of(chosen, names, layout.methods)
-        for each in _ratios(part)
+        for pair in (each.slower_first() for each in _pairs(chosen, names, layout.methods))
+        if pair.both
     )  # fmt: skip
     headings = [SETTINGS[name].heading for name in names]
     columns = (*headings, "slower", "quicker", "instances", "median", "least", "most", "median of CPU")
     notes = (
-        "The time of the slower method divided by that of the quicker on the same instance, where the quicker came to "
-        "its own end; ≥ where the clock stopped the slower on some. Times of ours are planning alone; those of a "
-        "program of others are its whole process, with what it takes to start and to read the instance.",
+        "The time of the slower method divided by that of the quicker on the same instance, if the quicker came to its "
+        "own end; ≥ if the clock stopped the slower on some. Times of ours are planning alone; those of a program of "
+        "others are its whole process, with what it takes to start and to read the instance.",
     )
     return [Table(f"{layout.name}-times", "How many times as long", columns, rows, notes)] if rows else []
+
+
+def compare_programs(chosen: Selection) -> Iterator[str]:
+    """Sentences on how long the programs of others take beside ours; none where no such program was run."""
+    for pair in (each.slower_first() for each in _pairs(chosen, varied_settings(chosen))):
+        if EXTERNAL in (pair.one.planner, pair.other.planner) and pair.both:
+            least, most, middle = pair.times(min, max, median)
+            is_one = len(pair.both) == 1
+            figures = most if is_one else f"{least} to {str(most).removeprefix('≥ ')}"
+            yield (
+                f"{f'At {pair.words}: ' if pair.words else ''}{method_label(pair.one)} takes {figures} times as long as "
+                f"{method_label(pair.other)} on {counted(len(pair.both), 'instance')}"
+                f"{'' if is_one else f', {middle} times by the median'}."
+            )
 
 
 def describe(names: Sequence[str], values: Sequence[Any]) -> str:
     """A setting in words, as ``k 2, m 0.5``."""
     shown = ((SETTINGS[name].word, _shown(name, value)) for name, value in zip(names, values, strict=True))
     return ", ".join(f"{word} {text}".strip() for word, text in shown if text != "-")
-
-
-def compare_programs(chosen: Selection) -> Iterator[str]:
-    """Sentences on how long the programs of others take beside ours; none where no such program was run."""
-    names = varied_settings(chosen)
-    for part in parts_of(chosen, names):
-        for each in _ratios(part):
-            if EXTERNAL in (each.slower.planner, each.quicker.planner):
-                least, most, middle = (choose(each.times) for choose in (min, max, median))
-                is_one = len(each.times) == 1
-                figures = each.text(most) if is_one else f"{each.text(least)} to {format_number(most)}"
-                where = f"At {describe(names, part.values)}: " if names else ""
-                yield (
-                    f"{where}{method_label(each.slower)} takes {figures} times as long as "
-                    f"{method_label(each.quicker)} on {counted(len(each.times), 'instance')}"
-                    f"{'' if is_one else f', {each.text(middle)} times by the median'}."
-                )
 
 
 _MOST_NAMED = 4
