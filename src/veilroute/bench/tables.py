@@ -538,8 +538,9 @@ def compare_programs(chosen: Selection) -> Iterator[str]:
             least, most, middle = pair.times(min, max, median)
             is_one = len(pair.both) == 1
             figures = most if is_one else f"{least} to {str(most).removeprefix('≥ ')}"
+            where = f"At {pair.words}: " if pair.words else ""
             yield (
-                f"{f'At {pair.words}: ' if pair.words else ''}{method_label(pair.one)} takes {figures} times as long as "
+                f"{where}{method_label(pair.one)} takes {figures} times as long as "
                 f"{method_label(pair.other)} on {counted(len(pair.both), 'instance')}"
                 f"{'' if is_one else f', {middle} times by the median'}."
             )
