@@ -194,7 +194,7 @@ def test_tables_report_and_a_second_run_that_runs_nothing(command: Command, tmp_
     done = command("bench", *TINY, "--out", "results", "--workers", 1)
     assert done.code == 0, done.err
     assert "running on generated maps: rooms-2; 12 cells" in done.err
-    assert "paper" in done.out
+    assert "The impact of k, ell and the radius: MAC" in done.out
     assert "12 cells run, 0 taken from" in done.out
     again = command("bench", *TINY, "--out", "results", "--workers", 1)
     assert again.code == 0
@@ -203,7 +203,7 @@ def test_tables_report_and_a_second_run_that_runs_nothing(command: Command, tmp_
     result: dict[str, Any] = json.loads(command("bench", *TINY, "--out", "results", "--json").out)
     assert (result["suites"], result["maps"], result["is_generated"]) == (["klr"], ["rooms-2"], True)
     assert (result["num_cells"], result["num_run"], result["num_errors"]) == (12, 0, 0)
-    assert [table["name"] for table in result["tables"]] == ["klr"]
+    assert [table["name"] for table in result["tables"]] == ["klr-mac", "klr-apr"]
     assert Path(result["report"]).is_file()
     assert str(tmp_path) not in Path(result["report"]).read_text(encoding="utf-8")
 
@@ -275,7 +275,7 @@ def test_a_study_of_ones_own_leaves_tables_and_figures(command: Command) -> None
     assert f"{2 * 2 * (1 + 3 * 3)} cells run" in done.out
     assert "Naive, Tunnel" in done.out and "theirs" in done.out
     names = {path.name for folder in ("tables", "figures") for path in Path("town", folder).iterdir()}
-    assert {"streets-means.csv", "streets-means.tex", "streets-paired.tex", "streets.pdf", "streets.svg"} <= names
+    assert {"streets-mac.tex", "streets-means.csv", "streets-paired.tex", "streets.pdf", "streets.svg"} <= names
     summary = json.loads(command("bench", "run", "town.toml", "--out", "town", "--candidates", "6", "--json").out)
     assert (summary["suites"], summary["maps"], summary["num_run"]) == (["streets"], ["streets-8x10"], 0)
 
@@ -330,7 +330,7 @@ methods = ["optimal"]
     counts = {
         table["name"]: [row[table["columns"].index("instances")] for row in table["rows"]] for table in result["tables"]
     }
-    assert counts["one-means"] == [1, 1] and counts["two-means"] == [4, 2]
+    assert counts["one-mac"] == [1, 1] and counts["two-mac"] == [4, 2]
     note = "two: 6 candidates are left out where there are fewer, on rooms-12x12 (5)"
     assert note in result["notes"] and note[1:] in Path("veilroute-bench", "report.md").read_text(encoding="utf-8")
     # And the paper's suites are the paper's.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -118,6 +118,9 @@ class Instance:
     goal: Place
     candidates: tuple[Place, ...]
     prior: tuple[float, ...] | None = None  #: A weight for each candidate, if the instance file has them.
+    #: What kind of map it is, as ``streets in seconds``; tables average over no two of them. A grid's may be empty. It
+    #: is a property of the map, which the hash names, and so no part of a cell's key.
+    kind: str = field(default="", compare=False)
 
     def first(self, num: int) -> Instance:
         """The same with the first candidates only, and their weights."""
@@ -126,6 +129,11 @@ class Instance:
             expected = f"weights above 0 for two of the first {num} candidates; list these first in the instance file"
             raise InvalidInputError(f"{self.map_name}.prior", expected)
         return replace(self, candidates=self.candidates[:num], prior=prior)
+
+    @property
+    def map_kind(self) -> str:
+        """The kind of map, also of records that do not have it."""
+        return self.kind or ("grid" if isinstance(self.start, tuple) else "graph")
 
 
 @dataclass(frozen=True)
@@ -181,6 +189,8 @@ class Cell:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a record; what few cells have is there only where it is not as usual."""
         data = asdict(self)
+        if not self.instance.kind:
+            del data["instance"]["kind"]
         extra = data["method"].pop("extra")
         usual = {each.name: each.default for each in fields(self) if each.name in _SELDOM}
         data = {name: value for name, value in data.items() if name not in usual or value != usual[name]}
@@ -192,7 +202,9 @@ class Cell:
     @cached_property
     def key(self) -> str:
         """Names the cell in a records file: equal for equal cells, in every process."""
-        return hashlib.sha256(dump_canonical(self.to_dict())).hexdigest()[:16]
+        data = self.to_dict()
+        data["instance"].pop("kind", None)
+        return hashlib.sha256(dump_canonical(data)).hexdigest()[:16]
 
 
 _COUNTS = ("cpu_s", "num_expansions", "num_searches", "num_partitions")
@@ -282,6 +294,7 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     instance["candidates"] = tuple(map(plain_label, instance["candidates"]))
     if "prior" in instance:
         instance["prior"] = tuple(check_finite("prior", weight, least=0) for weight in instance["prior"])
+    instance["kind"] = str(instance.get("kind", ""))
     outcome["improvements"] = tuple(map(tuple, outcome["improvements"]))
     outcome["guesses"] = tuple((str(name), within, end) for name, within, end in outcome.get("guesses", ()))
     for name in _COUNTS:  # records of earlier versions lack them

@@ -16,12 +16,12 @@ import veilroute.bench.external as external
 from bench_runs import InlineWorkforce, small_terrain
 from bench_samples import make_record
 from veilroute.bench.cells import EXTERNAL, Method, Outcome, record_from_dict
-from veilroute.bench.comparing import compare_programs
 from veilroute.bench.external import read_printed, read_program, run_external, split_command
 from veilroute.bench.paper import BEST, OPTIMAL, method_label
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import run_cells
 from veilroute.bench.suites import SUITES, Choice, build_cells
+from veilroute.bench.tables import compare_programs
 from veilroute.errors import InvalidInputError, VeilrouteError
 
 PLANNER = '''

@@ -15,13 +15,13 @@ import pytest
 import veilroute as vr
 from bench_runs import InlineWorkforce, quick_cells, small_terrain, without_times
 from veilroute.bench.cells import Cell, Method, Outcome, Record, record_from_dict
-from veilroute.bench.comparing import build_means
 from veilroute.bench.design import Selection
 from veilroute.bench.executors import MemoryGauge, TimeEstimate, peak_memory_mb
 from veilroute.bench.paper import BOUNDED, KLR_METHODS, PARTITIONING
 from veilroute.bench.results import FILE_NAME, RecordStore
 from veilroute.bench.runner import Job, RunProgress, RunReport, bounded_m, map_text, run_cell, run_cells
 from veilroute.bench.suites import Terrain
+from veilroute.bench.tables import Layout, build_means
 from veilroute.errors import VeilrouteError
 
 
@@ -97,11 +97,15 @@ def test_what_earlier_versions_called_memory_is_that_of_programs_only(cells: lis
     del data["outcome"]["memory_mb"]
     data["outcome"]["peak_memory_mb"] = 731.5
     ours = record_from_dict(data)
-    data["cell"]["method"] = {**data["cell"]["method"], "planner": "external", "extra": {"command": "true"}}
+    data["cell"]["method"] = {
+        **data["cell"]["method"],
+        "planner": "external",
+        "extra": {"command": "true", "name": "mine"},
+    }
     theirs = record_from_dict(data)
     assert (ours.outcome.memory_mb, theirs.outcome.memory_mb) == (None, 731.5)
-    table = build_means(Selection((theirs,)), "means")
-    assert table.rows[0][table.columns.index("memory of the work [MB]")] == 731.5
+    (table,) = build_means(Layout("means", "Means", ("memory",), across="measure"), Selection((theirs,)))
+    assert str(table.rows[0][table.columns.index("memory of the work [MB]")]) == "732"
 
 
 def test_each_improvement_is_recorded_once(cells: list[Cell], terrain: Terrain) -> None:

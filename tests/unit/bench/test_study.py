@@ -15,16 +15,9 @@ from bench_samples import make_record
 from veilroute.adversary import watch_playbook
 from veilroute.bench import paper
 from veilroute.bench.cells import Method, record_from_dict
-from veilroute.bench.comparing import (
-    bootstrap_interval,
-    build_paired,
-    build_tables,
-    correct_by_holm,
-    draw_pictures,
-    paired_p_value,
-)
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import Job, map_text, run_cell, run_cells
+from veilroute.bench.statistics import bootstrap_interval, correct_by_holm, half_width, paired_p_value
 from veilroute.bench.study import Study, read_study, shipped_studies
 from veilroute.bench.suites import (
     SUITES,
@@ -36,6 +29,7 @@ from veilroute.bench.suites import (
     showing_own,
     suite_names,
 )
+from veilroute.bench.tables import Layout, build_paired
 from veilroute.errors import InvalidInputError
 from veilroute.formats.instance import Instance, write_instance
 
@@ -144,11 +138,15 @@ def test_a_study_runs_on_files_and_generated_maps(town: tuple[Path, vr.Problem],
     assert bounded and all(record.outcome.m == 3 for record in bounded)
     mine, other = study.suites
     tables = mine.build_tables(run.records)
-    assert [table.name for table in tables] == ["mine-means", "mine-by-map", "mine-paired", "mine-times"]
-    assert tables[0].columns[:3] == ("candidates", "k", "method") and len(tables[0].rows) == 2 * 2 * 3
-    assert {row[0] for row in tables[1].rows} == {"town", "hall", "blocks"}
-    assert other.build_tables(run.records)[0].columns[0] == "m"
-    (picture,) = draw_pictures(mine.select(run.records), tmp_path, {}, name="mine")
+    assert [table.name for table in tables] == ["mine-mac", "mine-time", "mine-paired", "mine-times"]
+    # A grid is measured in steps and streets in metres: no row has both.
+    assert tables[0].columns[:4] == ("map kind", "candidates", "k", "optimal (exact)")
+    assert [row[0] for row in tables[0].rows] == ["graph"] * 4 + ["grid"] * 4 + ["streets in metres"] * 4
+    means, by_map, _, _ = mine.details(mine.select(run.records))
+    assert means.columns[:4] == ("map kind", "candidates", "k", "method") and len(means.rows) == 3 * 2 * 2 * 3
+    assert {row[1] for row in by_map.rows} == {"town", "hall", "blocks"}
+    assert other.build_tables(run.records)[0].columns[1] == "m"
+    (picture,) = mine.pictures(mine.select(run.records), tmp_path, {})
     assert [picture.png.with_suffix(f".{form}").exists() for form in ("png", "svg", "pdf")] == [True] * 3
 
 
@@ -168,7 +166,7 @@ def test_the_mean_of_draws_is_one_record(town: tuple[Path, vr.Problem]) -> None:
     assert merged.outcome.mac == pytest.approx(sum(macs) / 2) and chosen.num_draws == 2
     counts = [record.outcome.num_expansions or 0 for record in records]
     assert merged.outcome.num_expansions == round(sum(counts) / 2)
-    assert any("mean of 2 draws" in note for note in build_tables(chosen, name="n")[0].notes)
+    assert any("mean of 2 draws" in note for note in study.suites[0].tables(chosen)[0].notes)
 
 
 def test_limits_that_are_varied_stay_apart(tmp_path: Path) -> None:
@@ -241,7 +239,7 @@ def test_a_study_shows_one_instance_where_it_runs_one(tmp_path: Path) -> None:
         run = run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="test")
     # As they are read back, in another process.
     records = [record_from_dict(record.to_dict()) for record in run.records]
-    one, two = (suite.select(records).num_instances for suite in showing_own(study.suites, terrain, choice))
+    one, two = (len(suite.select(records).records) for suite in showing_own(study.suites, terrain, choice))
     assert (one, two) == (1, 2)
 
 
@@ -256,8 +254,8 @@ def test_a_draw_that_hides_fewer_is_not_averaged_away() -> None:
     chosen = SUITES["table1"].select(records)
     drawn = chosen.where(method=naive)
     assert [record.outcome.num_anonymized for record in drawn.records] == [7, 7, 7]
-    assert drawn.averages.num_partial == 3 and drawn.averages.mac == pytest.approx((0.6 + 0.6 + 0.1) / 3)
-    assert build_paired(chosen, "paired") is None, "no pair of which both hid as many"
+    assert [record.outcome.mac for record in drawn.records] == [pytest.approx((0.6 + 0.6 + 0.1) / 3)] * 3
+    assert build_paired(Layout("p", "P"), chosen) == [], "no pair of which both hid as many"
 
 
 def test_options_that_python_takes_for_equal_are_two_methods() -> None:
@@ -276,35 +274,29 @@ def test_names_of_shipped_studies_mean_these(tmp_path: Path, monkeypatch: pytest
         assert not mine.is_paper and [suite.name for suite in mine.suites] == ["one"]
 
 
-@pytest.mark.parametrize(
-    ("shown_as", "settings", "message"),
-    [
-        ("table1", "k = [2, 3]", "one.k: expected 2, as table1 has it, or no shown_as, got '2, 3'"),
-        ("table1", "ell = 4", "one.ell: expected 1"),
-        ("table1", "time_limit_s = [1, 2]", "one.time_limit_s: expected one,"),
-        ("table1", "watched = true", "one.watched: expected false"),
-        ("table3", "candidates = 8", "one.m_ratio: expected 0.1, 0.3, 0.5, 1, 5, 10"),
-        ("klr", "", "one.candidates: expected 8"),
-        ("examples", "candidates = 8", "one.keep_playbook: expected true"),
-        ("as-printed", "candidates = 8\nm_ratio = 2.0", "one.m_ratio: expected inf, as as-printed has it"),
-    ],
-)
-def test_what_a_table_of_the_paper_cannot_show_is_refused(
-    shown_as: str, settings: str, message: str, tmp_path: Path
-) -> None:
-    one = ONE.replace("candidates = 4\n", "") if "candidates" in settings else ONE
-    with pytest.raises(InvalidInputError, match=message):
-        read_study(write(tmp_path, f'{one}shown_as = "{shown_as}"\n{settings}\n'))
+def test_an_experiment_states_its_tables(tmp_path: Path) -> None:
+    text = ONE.replace('"optimal"]', '"pbp/naive/tunnel", "optimal"]')
+    text += 'k = [2, 3]\nacross = "k"\ncolumns = ["apr", "mac / pbp/naive/tunnel"]\nrows = ["pair"]\n'
+    study = read_study(write(tmp_path, text))
+    records = [
+        make_record(method, size=4, k=k, mac=mac)
+        for k in (2, 3)
+        for method, mac in ((paper.NAIVE["tunnel"], 0.4 * k), (paper.OPTIMAL, 0.2))
+    ]
+    apr, ratio = study.suites[0].build_tables(records)
+    assert (apr.name, ratio.name) == ("one-apr", "one-mac-pbp-naive-tunnel")
+    assert ratio.columns == ("pair", "method", "k 2", "k 3", "instances")
+    assert [tuple(map(str, row)) for row in ratio.rows] == [
+        ("1", "Naive, Tunnel", "1.00", "1.00", "1"), ("1", "optimal (exact)", "0.250", "0.167", "1")
+    ]  # fmt: skip
 
 
-def test_what_a_table_of_the_paper_can_show_is_taken(tmp_path: Path) -> None:
-    text = ONE + 'shown_as = "table1"\ntime_limit_s = 3\n'
-    (suite,) = read_study(write(tmp_path, text)).suites
-    assert (suite.heading, suite.variations[0].sizes) == (SUITES["table1"].heading, (4,))
-    with pytest.raises(InvalidInputError, match="one.time_limit_s: expected one for all"):
-        read_study(write(tmp_path, text + ONE))
-    with pytest.raises(InvalidInputError, match="one.methods: expected pbp/naive/blind.*got 'rbp'"):
-        read_study(write(tmp_path, text.replace("optimal", "rbp")))
+@pytest.mark.parametrize("name", shipped_studies())
+def test_the_tables_of_shipped_studies_are_those_of_their_files(name: str) -> None:
+    """A paper's suite and the study that repeats it on other maps say the same."""
+    for suite in read_study(name).suites:
+        same = SUITES.get(suite.name)
+        assert suite.heading and (same is None or suite.heading == same.heading)
 
 
 def test_intervals_and_tests_have_known_values() -> None:
@@ -321,6 +313,7 @@ def test_intervals_and_tests_have_known_values() -> None:
     assert paired_p_value([0.0] * 5) == 1.0
     assert paired_p_value([1.0, -1.0]) == 1.0
     assert paired_p_value([1.0] * 30) == pytest.approx(1 / 2001)
+    assert half_width([3.0]) is None and half_width([0.0, 1.0] * 50) == pytest.approx((high - low) / 2)
     assert correct_by_holm([0.01, 0.04, 0.03]) == [pytest.approx(0.03), pytest.approx(0.06), pytest.approx(0.06)]
 
 
@@ -339,7 +332,12 @@ def test_intervals_and_tests_have_known_values() -> None:
         (ONE.replace("optimal", "pbp/naive/tunnel/x"), "methods: expected PLANNER or PLANNER/PARTITIONER"),
         (ONE.replace('"optimal"', '"rbp", "rbp"'), "one.methods: expected methods that differ"),
         (ONE.replace('["optimal"]', "[]"), "one.methods: expected names of methods"),
-        (ONE + 'shown_as = "table9"\n', "one.shown_as: expected one of table1"),
+        (ONE + 'shown_as = "table1"\n', "one.shown_as: expected as-printed; other tables are stated by columns"),
+        (ONE + 'columns = ["costs"]\n', "one.columns: expected one of instances, .*mac / METHOD.*got 'costs'"),
+        (ONE + 'columns = "mac"\n', "one.columns: expected a list of names, got 'mac'"),
+        (ONE + 'columns = ["apr / optimal"]\n', "one.columns: expected one of instances"),
+        (ONE + 'across = "size"\n', "one.across: expected one of method, measure, kind"),
+        (ONE + 'rows = ["time"]\n', "one.rows: expected one of kind, map, pair"),
         ('[[terrain]]\nrooms = [9, 9]\nmaps = "paper"\n' + ONE, "one of maps, file, rooms and streets"),
         ("time_limit_s = 0\n" + ONE, "time_limit_s: expected a number of seconds > 0"),
         ("[preset.q]\nlots = 3\n" + ONE, "preset.q.lots: expected one of pairs"),
@@ -355,8 +353,10 @@ def test_intervals_and_tests_have_known_values() -> None:
         ('[[terrain]]\nrooms = [12, 12]\nname = ""\n' + ONE, "name: expected text that is not empty"),
         ("pairs = 1000000000000\n" + ONE, "pairs: expected an integer from 1 to 1000"),
         (f"time_limit_s = 1{'0' * 400}\n" + ONE, "time_limit_s: expected a number of seconds"),
-        (ONE + 'shown_as = ["table1"]\n', "one.shown_as: expected one of table1"),
-        (ONE + "shown_as = {a = 1}\n", "one.shown_as: expected one of table1"),
+        (ONE + 'shown_as = ["table1"]\n', "one.shown_as: expected as-printed"),
+        (ONE + "rows = {a = 1}\n", "one.rows: expected a list of names"),
+        (ONE + "across = [1]\n", "one.across: expected one of method"),
+        (ONE + ONE + 'columns = ["mac"]\n', "one.columns: expected the same in all experiments of one name"),
         (ONE + f"k = 1{'0' * 400}\n", "one.k: expected integers from 1 to 100000"),
         (ONE + f"k = 1{'0' * 5000}\n", "not TOML that can be read: an integer has thousands of digits"),
         (ONE + f"k = {'[' * 3000}{']' * 3000}\n", "not TOML that can be read.*nested too deep"),
@@ -515,16 +515,16 @@ def test_presets_leave_out_large_files_too(town: tuple[Path, vr.Problem], tmp_pa
 
 
 def test_a_copy_of_the_papers_study_shows_what_the_papers_shows(tmp_path: Path) -> None:
-    """Table 4 has a column of infinite m, whose cells are those of other tables."""
     text = resources.files("veilroute.bench").joinpath("studies", "paper.toml").read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     study, terrain = read_study(tmp_path / "mine.toml"), find_terrain(num_pairs=1, map_names=["rooms-2"])
     assert not study.is_paper
     cells = build_cells(study.suites, terrain, Choice(4))
     for ours, papers in zip(showing_own(study.suites, terrain, Choice(4)), study.suites, strict=True):
-        assert [cell.key for cell in cells if ours.holds(cell)] == [cell.key for cell in cells if papers.holds(cell)]
-        if ours.name == "table4":
-            assert {None, 1.0} <= {cell.m_ratio for cell in cells if ours.holds(cell)}
+        # The suite as-printed states time limits of its own, which its cells are told apart by.
+        if ours.name != "as-printed":
+            own = [cell.key for cell in cells if papers.holds(cell) and cell.time_limit_s == 4]
+            assert [cell.key for cell in cells if ours.holds(cell)] == own
 
 
 def test_options_that_only_look_alike_make_two_methods() -> None:
