@@ -11,7 +11,7 @@ from veilroute.bench.executors import Loss
 from veilroute.bench.runner import run_cell
 from veilroute.bench.suites import Choice, Terrain, build_cells, find_terrain
 
-MEASURED = {"runtime_s", "cpu_s", "peak_memory_mb", "improvements"}
+MEASURED = {"runtime_s", "cpu_s", "memory_mb", "improvements"}
 """What of an outcome differs between two runs of the same cell."""
 
 

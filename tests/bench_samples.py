@@ -43,7 +43,7 @@ def make_record(
     mac: float | None = 0.25,
     num_anonymized: int | None = None,
     status: str = "feasible",
-    is_finished: bool = True,
+    is_finished: bool | None = True,
     runtime_s: float = 1.0,
     improvements: tuple[tuple[float, int, float], ...] = (),
     keep_playbook: bool = False,

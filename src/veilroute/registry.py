@@ -5,25 +5,28 @@ A package offers plug-ins as entry points, each in the group of its kind: ``veil
 the innermost loops: numba compiles them, and for each a search of its own.
 
 Installed packages are looked through only for a name that is not built in, and a plug-in is imported only when it is
-asked for by its name. So whoever uses none does not wait for them, and a broken one stops nobody else. A plug-in never
-takes the place of a built-in method, and of two with one name neither is taken. It runs with all rights of who runs
-veilroute; the auditor imports nothing from here.
+asked for by its name. So a run without plug-ins does not wait for them, and a broken one stops no other. A plug-in
+never takes the place of a built-in method, and of two with one name neither is taken. It runs with all rights of the
+user who runs veilroute; the auditor imports nothing from here.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from veilroute.errors import InvalidInputError, PluginError, UnknownMethodError, VeilrouteError
 from veilroute.jsontext import parse_json
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import Distribution, EntryPoint
 
 Value = TypeVar("Value")
 Plain = str | int | float | bool | None  #: what an option may be to be kept in a playbook and in records
@@ -121,6 +124,7 @@ class Registry(dict[str, Value]):
         super().__init__(built_in)
         self.kind, self.group, self._adapt = kind, group, adapt
         self._loaded: dict[str, Value] = {}
+        self._prints: dict[str, dict[str, str]] = {}
 
     def find(self, name: object) -> Value:
         """The method of this name, built in or from the one package that offers it."""
@@ -130,7 +134,19 @@ class Registry(dict[str, Value]):
         names = self.plugin_names()
         if not isinstance(name, str) or name not in names:
             raise UnknownMethodError(self.kind, name, (*self, *names))
+        self._prints[name] = self.fingerprint(name)
         return self._loaded.setdefault(name, self._load(name))
+
+    def fingerprint(self, name: str, *, as_loaded: bool = False) -> dict[str, str]:
+        """Which plug-in a name stands for: package, version and the hash of its source; empty if none has this name.
+
+        That is what is installed now, and nothing is imported to find it. With ``as_loaded`` it is what was installed
+        when this process imported the plug-in, if it has: the code that this process runs.
+        """
+        if as_loaded and name in self._loaded:
+            return self._prints[name]
+        points = () if name in self else self._offers()
+        return next((_fingerprint(point) for _, point in points if point.name == name), {})
 
     def plugin_names(self) -> tuple[str, ...]:
         """The names that installed packages offer, without importing any of them."""
@@ -170,6 +186,42 @@ class Registry(dict[str, Value]):
         if not callable(plugin.value):
             raise plugin.error("expected a function")
         return self._adapt(plugin)
+
+
+def _fingerprint(point: EntryPoint) -> dict[str, str]:
+    """Package, version and the SHA-256 of the names and contents of the source files behind an entry point.
+
+    These are all ``.py`` files that the package has listed as installed, if the entry point's module is among them.
+    Otherwise (an editable install) they are those in the module's package, at all levels, or beside a module that is in
+    no package. Without any such file the hash is empty.
+    """
+    digest, package = hashlib.sha256(), point.dist
+    if package is None:
+        return {}
+    try:
+        files = _source_files(point.module.partition(".")[0], package)
+    except Exception:  # a finder of the package's own, or metadata that cannot be read, must stop nobody
+        files = {}
+    for name, content in sorted(files.items()):
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    sha256 = digest.hexdigest() if files else ""
+    return {"package": str(package.name), "version": str(package.version), "sha256": sha256}
+
+
+def _source_files(module: str, package: Distribution) -> dict[str, bytes]:
+    """The source of a top-level module: files by their names, which do not depend on where they are installed."""
+    spec = find_spec(module)
+    if spec is None:
+        return {}
+    roots = [Path(each).resolve() for each in spec.submodule_search_locations or filter(None, [spec.origin])]
+    listed = {str(each): Path(str(each.locate())).resolve() for each in package.files or () if each.suffix == ".py"}
+    if any(path.is_relative_to(root) for path in listed.values() for root in roots):
+        found = listed
+    elif spec.submodule_search_locations is None:
+        found = {path.name: path for root in roots for path in root.parent.glob("*.py")}
+    else:
+        found = {f"{module}/{path.relative_to(root).as_posix()}": path for root in roots for path in root.rglob("*.py")}
+    return {name: path.read_bytes() for name, path in found.items() if path.is_file()}
 
 
 def check_options(methods: Registry[Entry], name: str, given: Iterable[str], taken: Sequence[str]) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.bench.dataset import INDEX, SUMS, export_dataset, verify_dataset
+from veilroute.bench.dataset import INDEX, SUMS, export_dataset
+from veilroute.bench.leaderboard import verify_dataset
 from veilroute.bench.suites import find_terrain
 from veilroute.cli.main import run
 from veilroute.playbook import playbook_from_json

@@ -19,7 +19,8 @@ import pytest
 
 import veilroute as vr
 from changed_values import mutate, slots
-from veilroute.bench.dataset import INDEX, SUMS, export_dataset, read_dataset, verify_dataset
+from veilroute.bench.dataset import INDEX, SUMS, export_dataset, read_dataset
+from veilroute.bench.leaderboard import verify_dataset
 from veilroute.bench.suites import find_terrain
 
 FIGURES = ("num_coverable", "num_anonymized", "mac", "mac_lower_bound")
@@ -68,7 +69,7 @@ def make_fit(folder: Path, rng: Random) -> None:
 
 def forge(folder: Path, rng: Random) -> None:
     """Change something of a data set, and perhaps all that has to fit to it."""
-    entries, _ = read_dataset(folder)
+    entries = read_dataset(folder).entries
     for _ in range(rng.choice([1, 1, 2])):
         entry = rng.choice(entries)
         path = folder / rng.choice([INDEX, entry.instance_path, *[entry.optimum_path] * 3, f"maps/{entry.map}.map"])
@@ -104,7 +105,7 @@ def forge(folder: Path, rng: Random) -> None:
 @pytest.mark.parametrize("num", [60, pytest.param(1500, marks=pytest.mark.slow)])
 def test_no_forged_data_set_has_a_false_optimum(exported: Path, tmp_path: Path, num: int) -> None:
     rng = Random("forged data sets")
-    honest = {entry.name: entry for entry in read_dataset(exported)[0]}
+    honest = {entry.name: entry for entry in read_dataset(exported).entries}
     same = {entry.name: (exported / entry.instance_path).read_bytes() for entry in honest.values()}
     came: Counter[str] = Counter()
     while came.total() < num:

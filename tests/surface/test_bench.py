@@ -194,7 +194,7 @@ def test_tables_report_and_a_second_run_that_runs_nothing(command: Command, tmp_
     done = command("bench", *TINY, "--out", "results", "--workers", 1)
     assert done.code == 0, done.err
     assert "running on generated maps: rooms-2; 12 cells" in done.err
-    assert "paper" in done.out
+    assert "The impact of k, ell and the radius: MAC" in done.out
     assert "12 cells run, 0 taken from" in done.out
     again = command("bench", *TINY, "--out", "results", "--workers", 1)
     assert again.code == 0
@@ -203,7 +203,7 @@ def test_tables_report_and_a_second_run_that_runs_nothing(command: Command, tmp_
     result: dict[str, Any] = json.loads(command("bench", *TINY, "--out", "results", "--json").out)
     assert (result["suites"], result["maps"], result["is_generated"]) == (["klr"], ["rooms-2"], True)
     assert (result["num_cells"], result["num_run"], result["num_errors"]) == (12, 0, 0)
-    assert [table["name"] for table in result["tables"]] == ["klr"]
+    assert [table["name"] for table in result["tables"]] == ["klr-mac", "klr-apr"]
     assert Path(result["report"]).is_file()
     assert str(tmp_path) not in Path(result["report"]).read_text(encoding="utf-8")
 
@@ -266,16 +266,16 @@ def test_a_study_of_ones_own_leaves_tables_and_figures(command: Command) -> None
     Path("town.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
     program = "import sys; sys.stdin.read(); print('Partition 0')"
     Path("theirs.py").write_text(program, encoding="utf-8")
-    theirs = f"{sys.executable} theirs.py"
+    theirs = f"theirs={sys.executable} theirs.py"
     done = command(
         "bench", "run", "town.toml", "--out", "town", "--candidates", "6", "--workers", "1", "--external", theirs
     )
     assert done.code == 0, done.err
     # Two pairs, two k; the optimum once, two methods and the program three times each.
     assert f"{2 * 2 * (1 + 3 * 3)} cells run" in done.out
-    assert "Naive, Tunnel" in done.out and "theirs.py" in done.out
+    assert "Naive, Tunnel" in done.out and "theirs" in done.out
     names = {path.name for folder in ("tables", "figures") for path in Path("town", folder).iterdir()}
-    assert {"streets-means.csv", "streets-means.tex", "streets-paired.tex", "streets.pdf", "streets.svg"} <= names
+    assert {"streets-mac.tex", "streets-means.csv", "streets-paired.tex", "streets.pdf", "streets.svg"} <= names
     summary = json.loads(command("bench", "run", "town.toml", "--out", "town", "--candidates", "6", "--json").out)
     assert (summary["suites"], summary["maps"], summary["num_run"]) == (["streets"], ["streets-8x10"], 0)
 
@@ -287,7 +287,8 @@ def test_a_study_of_ones_own_leaves_tables_and_figures(command: Command) -> None
         (("table1", "paper"), ("STUDY", "none after a suite")),
         (("run", "nowhere.toml"), ("STUDY", "scaling")),
         (("run", "scaling", "--preset", "paper"), ("--preset", "quick, full")),
-        (("run", "scaling", "--reading", "authors"), ("--reading",)),
+        (("run", "scaling", "--as-printed"), ("--as-printed", "veilroute bench paper --as-printed")),
+        (("table4", "--as-printed"), ("--as-printed", "veilroute bench paper --as-printed")),
         (("table1", "--external", "a {b}"), ("--external",)),
         (("table1", "--draws", "0"), ("--draws",)),
     ],
@@ -329,11 +330,9 @@ methods = ["optimal"]
     counts = {
         table["name"]: [row[table["columns"].index("instances")] for row in table["rows"]] for table in result["tables"]
     }
-    assert counts["one-means"] == [1, 1] and counts["two-means"] == [4, 2]
+    assert counts["one-mac"] == [1, 1] and counts["two-mac"] == [4, 2]
     note = "two: 6 candidates are left out where there are fewer, on rooms-12x12 (5)"
     assert note in result["notes"] and note[1:] in Path("veilroute-bench", "report.md").read_text(encoding="utf-8")
-    refused = command("bench", "run", "paper.toml", "--reading", "authors")
-    assert refused.code == 2 and "--reading" in refused.err
     # And the paper's suites are the paper's.
     assert command("bench", *TINY, "--workers", "1", "--json").code == 0
 
@@ -348,3 +347,25 @@ def test_what_a_study_must_not_say_is_told_in_one_line(command: Command, line: s
     done = command("bench", "run", "odd.toml")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), done.err
     assert not Path("veilroute-bench").exists()
+
+
+def test_on_generated_maps_nothing_that_the_paper_prints_is_compared(command: Command) -> None:
+    """Nothing is run for it either: no records, no report."""
+    done = command("bench", "paper", "--as-printed", "--map", "rooms-2")
+    assert done.code == 0 and "compared nothing" in done.out and "veilroute maps get dao" in done.out
+    result = json.loads(command("bench", "as-printed", "--map", "rooms-2", "--json").out)
+    assert (result["num_cells"], result["is_generated"]) == (0, True)
+    assert [row[1:] for row in result["tables"][0]["rows"]] == [[173]]
+    assert not Path("veilroute-bench").exists()
+
+
+def test_printed_figures_that_rest_on_some_of_the_instances_are_not_compared(command: Command, shared: Path) -> None:
+    done = command(
+        "bench", "paper", "--as-printed", "--maps", str(shared / "maps"), "--map", "den201d", "--pairs", "1",
+        "--method", "rbp", "--method", "cbp", "--workers", "1", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    table, summary = json.loads(done.out)["tables"]
+    assert summary["rows"][-1] == ["all", 173, 0, 0, 0, 0, 173]
+    assert {row[table["columns"].index("verdict")] for row in table["rows"]} == {"not compared"}
+    assert any("some of the 30 instances are missing" in note for note in table["notes"])

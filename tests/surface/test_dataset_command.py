@@ -1,4 +1,4 @@
-"""`veilroute bench instances export` and `veilroute bench verify` on the command line."""
+"""`veilroute bench export` and `veilroute bench verify` on the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_data_set_is_exported_verified_and_ranked(command: Command) -> None:
-    done = command("bench", "instances", "export", "set", *SMALL)
+    done = command("bench", "export", "set", *SMALL)
     assert done.code == 0, done.err
     assert "2 instances in set, 2 with a proved optimum." in done.out
     assert "generated maps" in done.out
@@ -42,6 +42,15 @@ def test_a_data_set_is_exported_verified_and_ranked(command: Command) -> None:
     assert [one["submission"] for one in printed["ranking"]] == ["mine", "optima"]
     assert {one["num_optimal"] for one in printed["ranking"]} == {2}
     assert printed["is_generated"] is True
+    # The older name writes the same; the archive stands for the folder, and a page is written beside what is printed.
+    again = json.loads(command("bench", "instances", "export", "again", *SMALL, "--json").out)
+    assert Path(again["archive"]).read_bytes() == Path("set-1.0.0+generated.zip").read_bytes()
+    assert f"{again['sha256']}  again-1.0.0+generated.zip" in Path(f"{again['archive']}.sha256").read_text()
+    done = command("bench", "verify", again["archive"], mine, broken, "--page", "page.html")
+    assert done.code == 1
+    assert "version 1.0.0+generated: 2 instances, all checksums hold" in done.out
+    assert "expected an object with members and route" in Path("page.html").read_text(encoding="utf-8")
+    assert_refused(command("bench", "verify", "set", "--page", "no/page.html"), "--page")
 
 
 def test_the_papers_instances_have_the_papers_optima(command: Command, shared: Path) -> None:

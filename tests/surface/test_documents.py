@@ -23,7 +23,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command
-from plugin_packages import install
+from plugin_packages import install, install_by_pip
 from veilroute.cli.main import COMMANDS
 from veilroute.formats import Instance
 
@@ -128,7 +128,7 @@ def test_the_monday_of_the_fleet_page_goes_as_it_says(command: Command, monkeypa
 
 @pytest.mark.slow
 def test_the_package_of_the_plugin_page_plans_audits_and_benches(tmp_path: Path) -> None:
-    """The files that the page shows, installed as a folder on the path; then the page's commands, each in a process."""
+    """The files that the page shows, installed into a folder on the path; then its commands, each in a process."""
     text = read("docs/plugins.rst")
     shown = {Path(name).name: DOCS / name for name in re.findall(r"literalinclude:: (examples/by_cost/\S+)", text)}
     assert set(shown) == {"pyproject.toml", "by_cost.py"}
@@ -136,7 +136,8 @@ def test_the_package_of_the_plugin_page_plans_audits_and_benches(tmp_path: Path)
     home, work = tmp_path / "installed", tmp_path / "work"
     home.mkdir()
     work.mkdir()
-    install(home, "by_cost", shown["by_cost.py"].read_text(encoding="utf-8"), project["entry-points"])
+    if not install_by_pip(shown["pyproject.toml"].parent, home):
+        install(home, "by_cost", shown["by_cost.py"].read_text(encoding="utf-8"), project["entry-points"])
     (hall,) = blocks(text, "text")
     (work / "hall.map").write_text(hall, encoding="ascii")
     (study,) = blocks(text, "toml")

@@ -5,7 +5,8 @@ from veilroute.adversary.observers import (
     Adversary,
     GuessStep,
     WatchReport,
+    watch_by_fraction,
     watch_playbook,
 )
 
-__all__ = ["ADVERSARIES", "Adversary", "GuessStep", "WatchReport", "watch_playbook"]
+__all__ = ["ADVERSARIES", "Adversary", "GuessStep", "WatchReport", "watch_by_fraction", "watch_playbook"]

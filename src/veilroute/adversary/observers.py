@@ -3,20 +3,22 @@
 An observer knows the playbook and the prior, watches a trip node by node, and says after each how much it believes in
 every candidate. Its best guess is the node that it believes in most, with all candidates that are there: guessing the
 right door is enough. If several are level, it takes one of them at random. :func:`watch_playbook` plays this for every
-secret, each as often as it is probable.
+secret, each as often as it is probable, after 1, 2, ... nodes; :func:`watch_by_fraction` after parts of each route.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Ints
+from veilroute.checks import is_number
 from veilroute.domain.graph import Label
+from veilroute.errors import InvalidInputError
 from veilroute.playbook import Playbook
 from veilroute.posterior import Prior, Sight, find_sights
 from veilroute.registry import Plugin, Registry
@@ -70,14 +72,16 @@ class Counting(Bayesian):
 
 
 class GoalRecognition:
-    """Knows the map and the prior, and bets on the cheapest explanation: the playbook is not looked at.
+    """Knows the map and the prior, and bets on the cheapest explanation: it does not look at the playbook.
 
-    This is recognition by cost difference (Ramirez and Geffner 2010, in the form of Masters and Sardina 2017, which
-    needs the last node that was seen and not the way to it). For each candidate: what the cheapest trip costs that goes
-    on from there and has covered the candidate in the end, less what the cheapest trip costs that covers it. What was
-    spent so far is the same for all. A candidate is the less believable the larger the difference, by a factor of e for
-    each cost of a mean edge; the prior is a factor too. Who was not covered when the trip ended is impossible. The
-    differences of several trips are added.
+    This is goal recognition by cost difference (Ramirez and Geffner, "Probabilistic plan recognition using
+    off-the-shelf classical planners", AAAI 2010), in the form of Masters and Sardina ("Cost-based goal recognition for
+    path-planning", AAMAS 2017), which needs the last node that was seen and not the way to it. For each candidate it
+    takes what the cheapest trip costs that goes on from there and has covered the candidate in the end, less what the
+    cheapest trip costs that covers it. What was spent so far is the same for all. The belief in a candidate is its
+    prior times exp(-difference), with differences in costs of a mean edge. (These papers put the difference into a
+    logistic function; without a prior both rank the candidates alike.) A candidate that is not covered when the trip
+    ends is impossible. The differences of several trips are added.
     """
 
     def __init__(self, playbook: Playbook, prior: tuple[float, ...]) -> None:
@@ -113,7 +117,7 @@ class GoalRecognition:
         self._covered: tuple[int, dict[tuple[Label, ...], Flags], dict[tuple[Label, ...], Flags]] = (0, {}, {})
 
     def believe(self, seen: Sight, m: int) -> Beliefs:
-        """By how much dearer the trip has become for whom."""
+        """The prior of each candidate, less the more its trip now costs beyond its cheapest one."""
         extra = np.zeros(self._positions.size)
         for trip, nodes in enumerate(seen):
             at, covered = self._at[nodes[-1]], self._cover(nodes, m)
@@ -125,7 +129,7 @@ class GoalRecognition:
         return beliefs
 
     def _cover(self, nodes: tuple[Label, ...], m: int) -> Flags:
-        """Whom the nodes have covered: who was before the last one, if that is still known, and whom that one sees."""
+        """Which candidates the nodes have covered: those before the last node, if still known, and those it sees."""
         last_m, before, now = self._covered
         if m != last_m:
             before, now = (now, {}) if m == last_m + 1 else ({}, {})
@@ -216,20 +220,65 @@ def watch_playbook(playbook: Playbook, adversary: str = "bayesian", prior: Prior
     prior
         As in :func:`veilroute.risk`: what the observer knows, and what the secret is drawn by.
     """
-    make = ADVERSARIES.find(adversary)
-    sights = find_sights(playbook, prior)
-    observer = make(playbook, tuple(sights.problem.prior or [1 / len(playbook.candidates)] * len(playbook.candidates)))
-    doors = np.unique(np.array(sights.problem.candidate_nodes), return_inverse=True)[1]
-    steps = []
-    if sights.joint.any():
-        for m in range(1, max(len(nodes) for way in sights.routes for nodes in way) + 1):
-            chances = []
-            for seen, group in sights.alike(m).items():
-                beliefs = np.bincount(doors, np.array(observer.believe(seen, m)))
-                guesses = np.flatnonzero((beliefs >= beliefs.max() * (1 - _LEVEL)) & (beliefs > 0))
-                if guesses.size:
-                    chances.append(float(np.bincount(doors, sights.spread_out(group))[guesses].sum()) / guesses.size)
-            steps.append(GuessStep(m, min(1.0, math.fsum(chances))))
-    at_end = steps[-1].success if steps else None
-    promised = steps[: playbook.privacy.m]
-    return WatchReport(adversary, promised[-1].success if promised else None, at_end, tuple(steps))
+    observer = _Guesser(playbook, adversary, prior)
+    sights = observer.sights
+    longest = max((len(nodes) for way in sights.routes for nodes in way), default=0)
+    # The last look, after more nodes than any route has, sees that every trip has ended.
+    chances = [
+        min(1.0, math.fsum(observer.chance_right(seen, m, group) for seen, group in sights.alike(m).items()))
+        for m in range(1, longest + 2 if sights.joint.any() else 1)
+    ]
+    steps = tuple(GuessStep(m, success) for m, success in enumerate(chances[:-1], start=1))
+    promised = chances[: playbook.privacy.m]
+    return WatchReport(adversary, promised[-1] if promised else None, chances[-1] if chances else None, steps)
+
+
+def watch_by_fraction(
+    playbook: Playbook, fractions: Iterable[float], adversary: str = "bayesian", prior: Prior | None = None
+) -> tuple[float, ...]:
+    """How often an observer guesses right who stops watching after a part of the route, for each of some fractions.
+
+    Of every route the observer sees the first ``ceil(fraction * nodes)`` nodes, of several trips those of each up to
+    that fraction of the longest, and at 1 that the trips have ended. The observer does not know how much is still to
+    come. Goal recognition is measured like this in its literature, because routes differ in length.
+
+    Parameters
+    ----------
+    playbook, adversary, prior
+        As in :func:`watch_playbook`. Some candidate must be hidden.
+    fractions
+        Numbers above 0, up to 1.
+    """
+    observer = _Guesser(playbook, adversary, prior)
+    sights = observer.sights
+    if not sights.joint.any():
+        raise InvalidInputError("playbook", "one that hides some candidate")
+    found = []
+    for fraction in fractions:
+        if not is_number(fraction, 0, 1) or not fraction:
+            raise InvalidInputError("fractions", "numbers above 0, up to 1", fraction)
+        chances = []
+        for number, way in enumerate(sights.routes):
+            longest = max(map(len, way))
+            m = longest + 1 if fraction == 1 else math.ceil(fraction * longest)
+            group = np.flatnonzero(sights.ways == number)
+            chances.append(observer.chance_right(tuple(nodes[:m] for nodes in way), m, group))
+        found.append(min(1.0, math.fsum(chances)))
+    return tuple(found)
+
+
+class _Guesser:
+    """An observer of a playbook, and how probable it is that its guess is right."""
+
+    def __init__(self, playbook: Playbook, adversary: str, prior: Prior | None) -> None:
+        make, self.sights = ADVERSARIES.find(adversary), find_sights(playbook, prior)
+        num, problem = len(playbook.candidates), self.sights.problem
+        self._observer = make(playbook, tuple(problem.prior or [1 / num] * num))
+        self._doors: Ints = np.unique(np.array(problem.candidate_nodes), return_inverse=True)[1]
+
+    def chance_right(self, seen: Sight, m: int, group: Ints) -> float:
+        """How probable it is that one of a group of sights happens and the guess from what was seen is right."""
+        beliefs = np.bincount(self._doors, np.array(self._observer.believe(seen, m)))
+        guesses = np.flatnonzero((beliefs >= beliefs.max() * (1 - _LEVEL)) & (beliefs > 0))
+        at_doors = np.bincount(self._doors, self.sights.spread_out(group))
+        return float(at_doors[guesses].sum()) / guesses.size if guesses.size else 0.0

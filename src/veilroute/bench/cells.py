@@ -1,8 +1,10 @@
 """What is run and what is kept of it: a cell of an experiment, its outcome, and the record of both."""
 
+from __future__ import annotations
+
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +24,8 @@ TEXT, AUTHORS, CARRIED = READINGS = ("text", "authors", "carried")
 EXTERNAL = "external"  #: the planner of a method that runs a program of others (:mod:`veilroute.bench.external`)
 Place = Label  #: a node as the user calls it: the row and column of a grid's cell, a number, or text
 InstanceKey = tuple[object, ...]
+#: Of each part of a method that is a plug-in (``planner``, ...): ``package``, ``version`` and ``sha256`` of its source.
+Plugins = dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +59,9 @@ class Method:
     @property
     def name(self) -> str:
         """What tables and records call it: ``pbp/merge-bb/cost-asc/tunnel``, or ``by-cost/size=3`` for a plug-in."""
+        if self.planner == EXTERNAL:
+            # Records of earlier versions have the command alone.
+            return f"{EXTERNAL}/{dict(self.extra).get('name', self.command)}"
         own = (f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in self.extra)
         return "/".join([*self.parts.values(), *own])
 
@@ -92,6 +99,14 @@ class Method:
         }  # fmt: skip
         return [(tables[kind], part) for kind, part in self.parts.items()]
 
+    def plugins(self, *, as_loaded: bool = False) -> Plugins:
+        """Its parts that are plug-ins, as they are installed now, or as this process has imported them."""
+        if self.command:
+            return {}
+        entries = zip(self.parts, self.entries(), strict=True)
+        found = {kind: table.fingerprint(part, as_loaded=as_loaded) for kind, (table, part) in entries}
+        return {kind: fingerprint for kind, fingerprint in found.items() if fingerprint}
+
 
 @dataclass(frozen=True)
 class Instance:
@@ -102,6 +117,23 @@ class Instance:
     start: Place
     goal: Place
     candidates: tuple[Place, ...]
+    prior: tuple[float, ...] | None = None  #: A weight for each candidate, if the instance file has them.
+    #: What kind of map it is, as ``streets in seconds``; tables average over no two of them. A grid's may be empty. It
+    #: is a property of the map, which the hash names, and so no part of a cell's key.
+    kind: str = field(default="", compare=False)
+
+    def first(self, num: int) -> Instance:
+        """The same with the first candidates only, and their weights."""
+        prior = None if self.prior is None else self.prior[:num]
+        if prior is not None and sum(weight > 0 for weight in prior) < 2:
+            expected = f"weights above 0 for two of the first {num} candidates; list these first in the instance file"
+            raise InvalidInputError(f"{self.map_name}.prior", expected)
+        return replace(self, candidates=self.candidates[:num], prior=prior)
+
+    @property
+    def map_kind(self) -> str:
+        """The kind of map, also of records that do not have it."""
+        return self.kind or ("grid" if isinstance(self.start, tuple) else "graph")
 
 
 @dataclass(frozen=True)
@@ -118,7 +150,8 @@ class Cell:
     time_limit_s: float
     seed: int = 0
     keep_playbook: bool = False  #: Ask the auditor, and keep the playbook in the record, to draw it.
-    is_watched: bool = False  #: Plan under a prior of 1, 1/2, 1/3, ... and let observers guess.
+    #: Let observers guess; planned under the instance's prior, or under one of 1, 1/2, 1/3, ... if it has none.
+    is_watched: bool = False
     risk: float | None = None  #: What to bound in place of counting to k.
     mechanism: str = "partition"
     reading: str = TEXT  #: One of :data:`READINGS`.
@@ -133,15 +166,19 @@ class Cell:
 
     @property
     def fits_programs(self) -> bool:
-        """Whether the program of others can be asked for it: whole routes, k and ell, places seen from themselves."""
-        is_plain = self.m_ratio is None and self.m is None and self.risk is None and self.mechanism == "partition"
-        return is_plain and not self.radius and self.reading == TEXT and not (self.keep_playbook or self.is_watched)
+        """Whether an external program can be asked for it: it can be told k and ell, and a finite m or a radius if its
+        command names them.
+        """
+        has_m, command = self.m_ratio is not None or self.m is not None, self.method.command
+        is_told = (not has_m or "{m}" in command) and (not self.radius or "{radius}" in command)
+        is_plain = self.risk is None and self.mechanism == "partition" and self.reading == TEXT
+        return is_told and is_plain and not (self.keep_playbook or self.is_watched)
 
     @property
     def instance_key(self) -> InstanceKey:
         """Equal for cells of the same trip with the same candidates on the same map."""
         at = self.instance
-        return (at.map_name, self.map_sha256, at.seed, at.start, at.goal, at.candidates)
+        return (at.map_name, self.map_sha256, at.seed, at.start, at.goal, at.candidates, at.prior)
 
     @property
     def setting(self) -> tuple[object, ...]:
@@ -152,16 +189,22 @@ class Cell:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a record; what few cells have is there only where it is not as usual."""
         data = asdict(self)
+        if not self.instance.kind:
+            del data["instance"]["kind"]
         extra = data["method"].pop("extra")
         usual = {each.name: each.default for each in fields(self) if each.name in _SELDOM}
         data = {name: value for name, value in data.items() if name not in usual or value != usual[name]}
         data["method"] |= {"extra": dict(extra)} if extra else {}
+        if self.instance.prior is None:
+            del data["instance"]["prior"]
         return data
 
     @cached_property
     def key(self) -> str:
         """Names the cell in a records file: equal for equal cells, in every process."""
-        return hashlib.sha256(dump_canonical(self.to_dict())).hexdigest()[:16]
+        data = self.to_dict()
+        data["instance"].pop("kind", None)
+        return hashlib.sha256(dump_canonical(data)).hexdigest()[:16]
 
 
 _COUNTS = ("cpu_s", "num_expansions", "num_searches", "num_partitions")
@@ -174,7 +217,9 @@ class Outcome:
     """What came of a cell, nothing by default; counts, APR and MAC are what the playbook claims."""
 
     status: str  #: One of :data:`STATUSES`, or ``error`` when there is no playbook.
-    is_finished: bool = False  #: Whether the method came to its own end and was not stopped by the time limit.
+    #: Whether the method came to its own end, and was not stopped by a time limit; ``None`` for an external program
+    #: that has ended and does not say which.
+    is_finished: bool | None = False
     m: int | None = None  #: In nodes, ``None`` for infinity.
     num_coverable: int = 0
     num_anonymized: int = 0
@@ -183,7 +228,8 @@ class Outcome:
     mac_lower_bound: float | None = None
     runtime_s: float = 0.0  #: Of planning, without imports and compilation.
     improvements: tuple[tuple[float, int, float], ...] = ()  #: Better partitions: seconds, members anonymized, MAC.
-    peak_memory_mb: float | None = None  #: The most that the worker has held so far.
+    #: The most that planning held beyond what its process held before; of a program of others, the most that it held.
+    memory_mb: float | None = None
     cpu_s: float | None = None  #: The processor's time that planning took.
     num_expansions: int | None = None  #: States that A* expanded; ``None`` where nothing is counted, here and below.
     num_searches: int | None = None  #: Covering walks or costs that were looked for.
@@ -201,11 +247,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Record:
-    """A finished cell; ``provenance`` has versions, machine, worker, run and time of day."""
+    """A finished cell; ``provenance`` has versions, machine, worker, run and time of day, and plug-ins if any ran."""
 
     cell: Cell
     outcome: Outcome
     provenance: dict[str, Any]
+
+    @property
+    def plugins(self) -> Plugins:
+        """The plug-ins that ran; empty also in records of versions that did not write them down."""
+        found: Plugins = self.provenance.get("plugins", {})
+        return found
 
     @property
     def has_ended(self) -> bool:
@@ -240,26 +292,36 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     instance, method = dict(cell.pop("instance")), dict(cell.pop("method"))
     instance |= {name: plain_label(instance[name]) for name in ("start", "goal")}
     instance["candidates"] = tuple(map(plain_label, instance["candidates"]))
+    if "prior" in instance:
+        instance["prior"] = tuple(check_finite("prior", weight, least=0) for weight in instance["prior"])
+    instance["kind"] = str(instance.get("kind", ""))
     outcome["improvements"] = tuple(map(tuple, outcome["improvements"]))
     outcome["guesses"] = tuple((str(name), within, end) for name, within, end in outcome.get("guesses", ()))
     for name in _COUNTS:  # records of earlier versions lack them
         outcome.setdefault(name, None)
+    # Those versions wrote down the most that the process had ever held. That is the work of a program of others, whose
+    # process does nothing else; of ours it was mostly what a worker has imported.
+    held_mb = outcome.pop("peak_memory_mb", None)
+    outcome.setdefault("memory_mb", held_mb if method["planner"] == EXTERNAL else None)
     method["extra"] = tuple(sorted(dict(method.pop("extra", {})).items()))
     if not all(isinstance(value, Plain) for _, value in method["extra"]):
         raise TypeError("extra: expected plain values")
     if outcome.keys() != {field.name for field in fields(Outcome)}:
         raise KeyError("outcome: expected all fields")
     numbers = [outcome[name] for name in ("num_coverable", "num_anonymized", "apr", "runtime_s")]
-    optional = [outcome[name] for name in ("m", "mac", "mac_lower_bound", "peak_memory_mb", *_COUNTS)]
+    optional = [outcome[name] for name in ("m", "mac", "mac_lower_bound", "memory_mb", *_COUNTS)]
     numbers += [number for number in optional if number is not None]
     for seconds, num_anonymized, mac in outcome["improvements"]:
         numbers += [seconds, num_anonymized, mac]
     numbers += [chance for _, *chances in outcome["guesses"] for chance in chances]
     for number in numbers:
         check_finite("outcome", number)
-    kinds: dict[str, Any] = {"status": str, "error": str, "is_finished": bool, "audit_holds": bool | None}
+    kinds: dict[str, Any] = {"status": str, "error": str, "is_finished": bool | None, "audit_holds": bool | None}
     kinds |= {"playbook": dict | None, "versions": dict, "machine": dict, "worker": dict}
     told, kinds = provenance | outcome, kinds | {"run": str, "finished_at": str}
     if not all(isinstance(told[name], kind) for name, kind in kinds.items()):
         raise TypeError("record: expected objects, text and answers of yes and no where they belong")
+    for fingerprint in provenance.get("plugins", {}).values():
+        if not all(isinstance(fingerprint[name], str) for name in ("package", "version", "sha256")):
+            raise TypeError("plugins: expected texts")
     return Record(Cell(Instance(**instance), method=Method(**method), **cell), Outcome(**outcome), provenance)

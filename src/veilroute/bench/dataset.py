@@ -1,44 +1,57 @@
-"""A data set for planners of any kind: the instances as files, proved optima beside them, and who comes how near.
+"""A data set for planners of any kind: the instances as files, with proved optima beside them.
 
 :func:`export_dataset` writes instances of the paper, and larger ones that go on from them, with the optimum of each as
-a playbook with its certificate. :func:`verify_dataset` checks that the files are what they were, gives playbooks that
-others have handed in to the auditor, and ranks them.
+a playbook with its certificate; beside the folder it writes an archive for a repository that gives out DOIs.
+:func:`read_dataset` reads the folder or the archive and checks that it is what was exported.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
+import io
+import struct
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib import metadata, resources
 from pathlib import Path, PurePosixPath
 from statistics import fmean
+from string import Template
 from typing import Any
 
 from veilroute.auditing import AuditReport, audit_playbook
 from veilroute.bench.cells import SPREAD, Instance
-from veilroute.bench.paper import MAPS
+from veilroute.bench.paper import MAPS, read_paper_instances
 from veilroute.bench.suites import GENERATED, MAX_PAIRS, Terrain, known_instances
-from veilroute.bench.table import Row, Table, counted, format_number, listed
-from veilroute.checks import check_list, check_whole
+from veilroute.bench.table import Table, counted, listed
+from veilroute.checks import check_whole
 from veilroute.domain import Domain, draw_candidates
-from veilroute.errors import FileFormatError, InvalidInputError, VeilrouteError, one_line
-from veilroute.formats.instance import read_instance
-from veilroute.formats.movingai import read_movingai, write_movingai
+from veilroute.errors import FileFormatError, InvalidInputError, VeilrouteError, shorten
+from veilroute.formats.movingai import parse_movingai, write_movingai
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes, write_file
 from veilroute.playbook import Playbook, playbook_from_json, read_playbook
 from veilroute.problem import MECHANISMS, Privacy, Problem, Trip
 from veilroute.progress import ProgressCallback, Watch
-from veilroute.solver import playbook_from_classes, solve
+from veilroute.solver import solve
 
+VERSION = "1.0.0"
+"""The version of the data set, which is not that of the package. Raise it before you publish an export that differs.
+
+The first number counts changes after which old results cannot be compared with new ones: an instance was changed or
+removed, or files have another format. The second counts additions of instances. The third counts the rest: an optimum
+is shown by another plan, or a text was changed.
+"""
 FORMAT = "veilroute-dataset/1"
 SIZES = (8, 12, 16, 50, 100, 200)  #: numbers of candidates; those above 16 go on from the paper's
 MAX_SIZE = 1000
-INDEX, SUMS, README = "dataset.json", "SHA256SUMS", "README.md"
+INDEX, SUMS, METADATA = "dataset.json", "SHA256SUMS", ".zenodo.json"
+TEXTS = {"README.md": "dataset.md", "DATASHEET.md": "datasheet.md"}  #: files of an export, and their templates
 SUBMISSIONS = "submissions"
-_SAME_MAC = 1e-9  #: how far two MACs of the same plan may be off, by the order of adding up
+ARCHIVE = "transit-data"  #: the folder in an archive, before its version
+_LICENCE = "odc-by-1.0"  # of the archive: the one under which the maps of the paper are published
+_BENCHMARK = "10.1109/TCIAIG.2012.2197681"  # the article on the benchmark that the paper's maps are from
 _K, _ELL = 2, 1.0
-_DRAWN = "veilroute-playbook/"
 
 
 def name_of(map_name: str, pair: int, num_candidates: int, mechanism: str) -> str:
@@ -97,6 +110,37 @@ class Exported:
     num_wanted: int  #: more than there are entries after an early stop
     notes: tuple[str, ...]
     num_proved: int = 0  #: of how many entries the auditor has proved the optimum
+    archive: Path | None = None  #: the export as one file; not after an early stop
+    sha256: str = ""  #: of the archive
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set that was read and found to be what this package exports."""
+
+    version: str
+    sha256: str  #: of the file with the checksums, and so of all files
+    entries: tuple[Entry, ...]
+    asked: Mapping[str, tuple[Problem, Privacy]]  #: what each instance asks for, by its name
+    files: Mapping[str, bytes]
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether its maps are generated ones."""
+        return any(entry.map in GENERATED for entry in self.entries)
+
+
+def version_of(entries: Iterable[Entry]) -> str:
+    """The version of a data set with these entries; a plus marks an export that is not the one of that version.
+
+    Only all instances on the paper's maps, each with an optimum, are the data set itself.
+    """
+    entries = tuple(entries)
+    if any(entry.map in GENERATED for entry in entries):
+        return f"{VERSION}+generated"
+    places = [(at.map_name, at.seed) for at in read_paper_instances()]
+    whole = {(name_of(*place, size, how), "optimal") for place in places for size in SIZES for how in MECHANISMS}
+    return VERSION if {(entry.name, entry.status) for entry in entries} == whole else f"{VERSION}+custom"
 
 
 def grown_candidates(domain: Domain, instance: Instance, num: int) -> list[Any]:
@@ -123,10 +167,11 @@ def export_dataset(
     progress: ProgressCallback | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Exported:
-    """Write the instances of a terrain and their optima into a folder, with an index, checksums and a text.
+    """Write the instances of a terrain and their optima into a folder, with an index, checksums and texts.
 
     An instance whose optimum is there already, and which the auditor proves, is not planned again: a stopped export
-    goes on. The index and the checksums are written last, so that a folder without them is not complete.
+    goes on. The index and the checksums are written last, so that a folder without them is not complete. Beside the
+    folder, under its name and the version, an archive of all files is written with its checksum.
     """
     for size in sizes:
         check_whole("--candidates", size, f"numbers from 2 to {MAX_SIZE}", least=2, most=MAX_SIZE)
@@ -155,19 +200,17 @@ def export_dataset(
         name = name_of(at.map_name, at.seed, size, mechanism)
         write_file(folders["instances"] / f"{name}.json", _instance_bytes(at.map_name, problem, privacy))
         playbook = _kept(folders["optima"] / f"{name}.json", problem, privacy)
-        is_proved = playbook is not None
+        has_proof = playbook is not None
         if playbook is None:
             playbook = solve(problem, privacy, time_limit_s=time_limit_s, should_stop=should_stop)
             if watch.is_over():
                 break  # what was stopped is no optimum
             playbook.write(folders["optima"] / f"{name}.json", embed_domain=False)
-            is_proved = _is_proved(playbook, audit_playbook(playbook, instance=problem, privacy=privacy))
+            has_proof = is_proved(playbook, audit_playbook(playbook, instance=problem, privacy=privacy))
         entries.append(Entry.of(at.map_name, at.seed, size, playbook))
-        proved.update([name] if is_proved else [])
-    notes = (terrain.remark, *small)
-    if len(entries) + num_skipped == len(wanted):
-        _finish(directory, terrain, entries, notes, len(proved))
-    return Exported(tuple(entries), len(wanted) - num_skipped, notes, len(proved))
+        proved.update([name] if has_proof else [])
+    made = partial(Exported, tuple(entries), len(wanted) - num_skipped, (terrain.remark, *small), len(proved))
+    return made() if len(entries) < len(wanted) - num_skipped else made(*_finish(directory, terrain, made()))
 
 
 def _instance_bytes(map_name: str, problem: Problem, privacy: Privacy) -> bytes:
@@ -193,239 +236,199 @@ def _kept(path: Path, problem: Problem, privacy: Privacy) -> Playbook | None:
         report = audit_playbook(playbook, instance=problem, privacy=privacy)
     except VeilrouteError:
         return None
-    return playbook if _is_proved(playbook, report) else None
+    return playbook if is_proved(playbook, report) else None
 
 
-def _is_proved(playbook: Playbook, report: AuditReport) -> bool:
+def is_proved(playbook: Playbook, report: AuditReport) -> bool:
     """Whether a playbook says that it is optimal and the auditor has worked it out, not only found nothing against."""
     found = {claim.claim: claim.verdict for claim in report.claims}
     return playbook.status == "optimal" and report.holds and found["bound"] == found["optimality"] == "holds"
 
 
-def _finish(directory: Path, terrain: Terrain, entries: Sequence[Entry], notes: Sequence[str], num_proved: int) -> None:
-    """Write what says that the data set is complete."""
-    write_file(
-        directory / INDEX,
-        dump_canonical(
-            {
-                "format": FORMAT,
-                "veilroute": version("veilroute"),
-                "is_generated": terrain.is_generated,
-                "maps": {name: domain.sha256 for name, domain in terrain.domains.items()},
-                "entries": [asdict(entry) for entry in entries],
-                "notes": list(notes),
-            }
-        ),
-    )
-    write_file(directory / README, _readme(terrain, entries, notes, num_proved))
-    names = [INDEX, README, *(f"maps/{name}.map" for name in terrain.domains)]
+def _finish(directory: Path, terrain: Terrain, made: Exported) -> tuple[Path, str]:
+    """Write what says that the data set is complete, and the archive; returns its path and checksum."""
+    entries, version = made.entries, version_of(made.entries)
+    about = {
+        "format": FORMAT,
+        "version": version,
+        "veilroute": metadata.version("veilroute"),
+        "is_generated": terrain.is_generated,
+        "maps": {name: domain.sha256 for name, domain in terrain.domains.items()},
+        "entries": [asdict(entry) for entry in entries],
+        "notes": list(made.notes),
+    }
+    write_file(directory / INDEX, dump_canonical(about))
+    words = _words(terrain, made, version)
+    for name, template in TEXTS.items():
+        text = resources.files("veilroute.bench").joinpath(template).read_text(encoding="utf-8")
+        write_file(directory / name, Template(text).substitute(words))
+    write_file(directory / METADATA, dump_canonical(_metadata(terrain, words)))
+    names = [INDEX, METADATA, *TEXTS, *(f"maps/{name}.map" for name in terrain.domains)]
     names += [path for entry in entries for path in (entry.instance_path, entry.optimum_path)]
-    lines = [f"{_sha256(directory / name)}  {name}\n" for name in sorted(names)]
-    write_file(directory / SUMS, "".join(lines))
+    files = {name: read_bytes(directory / name) for name in sorted(names)}
+    files[SUMS] = "".join(f"{_sha256(raw)}  {name}\n" for name, raw in files.items()).encode()
+    write_file(directory / SUMS, files[SUMS])
+    place = directory.resolve()
+    archive = place.with_name(f"{place.name or ARCHIVE}-{version}.zip")
+    packed = pack_archive(files, f"{ARCHIVE}-{version}")
+    write_file(archive, packed)
+    write_file(f"{archive}.sha256", f"{_sha256(packed)}  {archive.name}\n")
+    return archive, _sha256(packed)
 
 
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(read_bytes(path)).hexdigest()
+def _sha256(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """What came of one playbook that was handed in."""
-
-    submission: str
-    entry: Entry
-    status: str  #: ``accepted``, ``refused`` or ``missing``
-    reason: str = ""  #: why it was refused
-    num_anonymized: int = 0
-    mac: float | None = None
-    is_proved: bool = False  #: whether it says that it is optimal, and the auditor has proved it
-    is_checked: bool = False  #: whether the auditor has proved the optimum of the data set this time
-
-    @property
-    def is_optimal(self) -> bool:
-        """Whether it is as good as an optimum that was proved this time."""
-        return self.is_checked and self.is_as_good
-
-    @property
-    def is_trusted(self) -> bool:
-        """Whether it is as good as what the data set says to be an optimum, which was not proved this time."""
-        return self.is_as_good and not self.is_checked
-
-    @property
-    def is_as_good(self) -> bool:
-        """Whether it is as good as what the data set says to be an optimum."""
-        is_proved = self.entry.status == "optimal"
-        if not is_proved or self.status != "accepted" or self.num_anonymized < self.entry.num_anonymized:
-            return False
-        return self.entry.mac is None or (self.mac is not None and self.mac <= self.entry.mac + _SAME_MAC)
-
-    @property
-    def is_better(self) -> bool:
-        """Whether it is better than what the data set says to be the optimum: then one of the two is wrong."""
-        if self.status != "accepted" or self.mac is None or self.entry.status != "optimal":
-            return False
-        if self.num_anonymized != self.entry.num_anonymized:
-            return self.num_anonymized > self.entry.num_anonymized
-        return self.entry.mac is not None and self.mac < self.entry.mac - _SAME_MAC
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        data = {name: value for name, value in vars(self).items() if name != "entry"}
-        told = {"is_optimal": self.is_optimal, "is_trusted": self.is_trusted, "optimum": self.entry.mac}
-        return {**data, "name": self.entry.name, **told}
+def _words(terrain: Terrain, made: Exported, version: str) -> dict[str, object]:
+    """What the templates of the texts leave open: names and figures of this export."""
+    entries = made.entries
+    kinds = sorted({(entry.num_candidates, entry.mechanism) for entry in entries})
+    groups = [(kind, [each for each in entries if (each.num_candidates, each.mechanism) == kind]) for kind in kinds]
+    sizes = Table(
+        "sizes", "Instances", ("candidates", "mechanism", "instances", "hidden [%]", "mean MAC of the optima"),
+        tuple(
+            (*kind, len(group), 100 * sum(each.num_anonymized for each in group) / (kind[0] * len(group)),
+             fmean([each.mac for each in group if each.mac is not None] or [0.0]))
+            for kind, group in groups
+        ),
+    )  # fmt: skip
+    maps = Table(
+        "maps", "Maps", ("map", "free cells", "pairs"),
+        tuple((name, domain.num_nodes, len({each.pair for each in entries if each.map == name}))
+              for name, domain in terrain.domains.items()),
+    )  # fmt: skip
+    return {
+        "version": version,
+        "veilroute": metadata.version("veilroute"),
+        "title": f"Transit obfuscation: {counted(len(entries), 'instance')} with optima",
+        "instances": counted(len(entries), "instance"),
+        "maps": listed(terrain.domains),
+        "sizes": listed(sorted({entry.num_candidates for entry in entries})),
+        "mechanisms": listed(f"`{each}`" for each in MECHANISMS),
+        "table_of_sizes": sizes.to_markdown().strip(),
+        "table_of_maps": maps.to_markdown().strip(),
+        "k": _K, "ell": f"{_ELL:g}", "spread": SPREAD,
+        "source": (_GENERATED_SOURCE if terrain.is_generated else _PAPER_SOURCE).strip(),
+        "licence": _LICENCE,
+        "num": len(entries), "num_proved": made.num_proved,
+        "notes": "; ".join(made.notes),
+        "example": entries[0].name if entries else "NAME",
+    }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Standing:
-    """A submission in the ranking."""
-
-    submission: str
-    judgements: tuple[Judgement, ...]
-
-    def _of(self, status: str) -> list[Judgement]:
-        return [each for each in self.judgements if each.status == status]
-
-    @property
-    def num_accepted(self) -> int:
-        """How many playbooks the auditor has nothing against."""
-        return len(self._of("accepted"))
-
-    @property
-    def num_refused(self) -> int:
-        """How many it refused, or that could not be read."""
-        return len(self._of("refused"))
-
-    @property
-    def num_missing(self) -> int:
-        """For how many instances there is none."""
-        return len(self._of("missing"))
-
-    @property
-    def num_optimal(self) -> int:
-        """How many are as good as an optimum that was proved this time."""
-        return sum(each.is_optimal for each in self.judgements)
-
-    @property
-    def num_trusted(self) -> int:
-        """How many are as good as what the data set says to be an optimum, which was not proved this time."""
-        return sum(each.is_trusted for each in self.judgements)
-
-    @property
-    def hidden(self) -> float:
-        """The share of those hidden by the optima that its accepted playbooks hide, over all instances."""
-        most = sum(each.entry.num_anonymized for each in self.judgements)
-        return sum(each.num_anonymized for each in self._of("accepted")) / most if most else 0.0
-
-    @property
-    def excess(self) -> float | None:
-        """By how much its MACs are above the optima on average, where it hides as many; ``None`` without any."""
-        found = [
-            each.mac - each.entry.mac
-            for each in self._of("accepted")
-            if each.mac is not None and each.entry.mac is not None and each.num_anonymized >= each.entry.num_anonymized
-        ]
-        # Nobody comes before others by the rounding of a sum.
-        return fmean(0.0 if abs(each) <= _SAME_MAC else each for each in found) if found else None
-
-    @property
-    def order(self) -> tuple[Any, ...]:
-        """Sorts: fewest refused, fewest missing, most hidden, least excess; then by name."""
-        excess = float("inf") if self.excess is None else self.excess
-        return self.num_refused, self.num_missing, -self.hidden, excess, self.submission
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        names = (
-            "submission", "num_accepted", "num_refused", "num_missing", "num_optimal", "num_trusted", "hidden", "excess"
-        )  # fmt: skip
-        return {name: getattr(self, name) for name in names}
+def _metadata(terrain: Terrain, words: Mapping[str, object]) -> dict[str, object]:
+    """What Zenodo reads of an upload, by the names of its fields; other archives have fields for the same."""
+    benchmark = {"identifier": _BENCHMARK, "relation": "cites", "resource_type": "publication-article"}
+    return {
+        "upload_type": "dataset",
+        "title": words["title"],
+        "version": words["version"],
+        "creators": [{"name": "The veilroute developers"}],
+        "license": _LICENCE,
+        "access_right": "open",
+        "language": "eng",
+        "keywords": ["transit obfuscation", "k-anonymity", "path planning", "benchmark"],
+        "description": f"{words['instances']} of the Transit Obfuscation Problem on {words['maps']}, with "
+        f"{words['sizes']} candidates; the auditor proved {words['num_proved']} of {words['num']} optima.",
+        "notes": words["source"],
+        "related_identifiers": [] if terrain.is_generated else [benchmark],
+    }
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """What a verification has found: the submissions from the best to the last."""
-
-    entries: tuple[Entry, ...]
-    standings: tuple[Standing, ...]
-    is_generated: bool
-    is_complete: bool  #: whether all were judged; not after an early stop
-    checked: frozenset[str] = frozenset()  #: names of the entries whose optimum the auditor has proved this time
-
-    @property
-    def refused(self) -> list[Judgement]:
-        """All playbooks that were refused."""
-        return [each for one in self.standings for each in one.judgements if each.status == "refused"]
-
-    @property
-    def contradictions(self) -> list[Judgement]:
-        """Playbooks that are better than a proved optimum."""
-        return [each for one in self.standings for each in one.judgements if each.is_better]
-
-    def to_table(self) -> Table:
-        """The leaderboard."""
-        num, num_said = len(self.entries), sum(entry.status == "optimal" for entry in self.entries)
-        num_checked = len(self.checked)
-        columns = (
-            "rank", "submission", "accepted", "refused", "missing", "hidden [%]", "optimal", "on trust",
-            "MAC above optimum",
-        )  # fmt: skip
-        rows: list[Row] = [
-            (
-                rank,
-                one.submission,
-                one.num_accepted,
-                one.num_refused,
-                one.num_missing,
-                f"{100 * one.hidden:.1f}",
-                f"{one.num_optimal} of {num_checked}",
-                f"{one.num_trusted} of {num_said - num_checked}",
-                None if one.excess is None else max(0.0, one.excess),
-            )
-            for rank, one in enumerate(self.standings, start=1)
-        ]
-        sizes = listed(sorted({entry.num_candidates for entry in self.entries}))
-        maps = "generated maps" if self.is_generated else "the paper's maps"
-        notes = [
-            f"{counted(num, 'instance')} with {sizes} candidates on {maps}. Ranked by playbooks refused, then missing, "
-            "then by who is hidden, then by cost. Hidden: in per cent of whom the optima hide.",
-        ]
-        if num_said < num:
-            notes.append(f"Of {num - num_said} instances no optimum is proved: there others may be better.")
-        if num_checked < num_said:
-            notes.append(
-                f"On trust: {num_said - num_checked} optima are those that the data set states, and were not proved "
-                "this time; --optima audits them all."
-            )
-        if not self.is_complete:
-            notes.append("Interrupted: not all playbooks were looked at.")
-        return Table("leaderboard", "Leaderboard", columns, tuple(rows), tuple(notes))
+_GENERATED_SOURCE = """\
+The maps are generated by veilroute from fixed seeds, because the paper's maps were not at hand. Figures on them are not
+those of the paper.
+"""
+_PAPER_SOURCE = """\
+The maps are from the Moving AI benchmark (N. Sturtevant, "Benchmarks for Grid-Based Pathfinding", 2012), which
+publishes its data under the Open Data Commons Attribution License. They are maps of the game Dragon Age: Origins; the
+benchmark says that BioWare allowed their distribution for research. The pairs of start and goal and the first 16
+candidates are those of the paper's authors; we found no licence in their public code. Later candidates and the optima
+are made by veilroute.
+"""
 
 
-def read_dataset(directory: Path) -> tuple[tuple[Entry, ...], bool]:
-    """The entries of a data set, after checking every file against its checksum; and whether its maps are generated."""
-    sums = directory / SUMS
-    if not sums.is_file():
-        raise InvalidInputError(
-            str(directory), f"a data set: {SUMS} is not there, so an export has not come to its end"
-        )
-    listed_names = set()
-    for number, line in enumerate(read_bytes(sums).decode("ascii", "replace").splitlines(), start=1):
+def pack_archive(files: Mapping[str, bytes], folder: str) -> bytes:
+    """A zip of files, with the same bytes on each machine.
+
+    Names are sorted, times and permissions fixed, and nothing is compressed: what zlib makes of the same bytes depends
+    on its version and on who built it. An archive in which nothing is compressed cannot grow when it is read, either.
+    """
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(f"{folder}/{name}")  # which has a fixed time, and the rest from the system
+            info.create_system, info.external_attr = 3, 0o100644 << 16
+            archive.writestr(info, files[name])
+    return packed.getvalue()
+
+
+def _unpack_archive(path: Path) -> dict[str, bytes]:
+    """The files of an archive, which has to be byte by byte the one that :func:`pack_archive` makes of them.
+
+    So nothing in it is there twice, hidden, a link, or called otherwise than it is listed; and nothing is written.
+    """
+    raw = read_bytes(path)
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            infos = archive.infolist()
+            is_plain = all(info.compress_type == zipfile.ZIP_STORED for info in infos)
+            if is_plain and sum(info.file_size for info in infos) <= len(raw):  # else it may grow beyond all memory
+                folder = infos[0].filename.partition("/")[0] if infos else ""
+                files = {info.filename.removeprefix(f"{folder}/"): archive.read(info) for info in infos}
+                if pack_archive(files, folder) == raw:
+                    return files
+    except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError, struct.error):
+        pass  # what the standard library raises for archives that are cut off or scrambled
+    advice = "get it again; or unpack it yourself, if you trust its source, and give the folder"
+    raise FileFormatError(path, f"not an archive as `veilroute bench export` writes it, byte by byte; {advice}")
+
+
+def _read_files(path: Path) -> dict[str, bytes]:
+    """The files of a data set, a folder or an archive, after comparing each with its checksum."""
+    is_archive = path.is_file()
+    files = _unpack_archive(path) if is_archive else {}
+    if not is_archive and (path / SUMS).is_file():
+        files[SUMS] = read_bytes(path / SUMS)
+    if SUMS not in files:
+        raise InvalidInputError(str(path), f"a data set: {SUMS} is not there, so an export has not come to its end")
+    names = {SUMS}
+    for number, line in enumerate(files[SUMS].decode("ascii", "replace").splitlines(), start=1):
         digest, _, name = line.partition("  ")
-        parts = PurePosixPath(name).parts
-        if not name or PurePosixPath(name).is_absolute() or ".." in parts:
-            raise FileFormatError(sums, "expected a checksum, two spaces and a path within the data set", number)
-        path = directory.joinpath(*parts)
-        if not path.is_file():
-            raise FileFormatError(path, "missing from the data set")
-        if _sha256(path) != digest:
-            raise FileFormatError(path, f"not what it was: its SHA-256 is not that in {SUMS}")
-        listed_names.add(name)
-    index = directory / INDEX
-    if INDEX not in listed_names:
-        raise FileFormatError(sums, f"{INDEX} has no checksum")
-    data = parse_json(read_bytes(index), index)
+        if not name or name in names or PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            problem = "expected a checksum, two spaces and a path within the data set, each path once"
+            raise FileFormatError(path / SUMS, problem, number)
+        if not is_archive and (path / name).is_file():
+            files[name] = read_bytes(path / name)
+        if name not in files:
+            raise FileFormatError(path / name, "missing from the data set")
+        if _sha256(files[name]) != digest:
+            raise FileFormatError(path / name, f"not what it was: its SHA-256 is not that in {SUMS}")
+        names.add(name)
+    if strange := sorted(files.keys() - names):
+        raise FileFormatError(path / strange[0], f"has no checksum in {SUMS}")
+    return files
+
+
+def read_dataset(path: Path) -> DataSet:
+    """Read a data set, a folder or an archive, and refuse one that this package would not have written.
+
+    Checksums only tell that no file was damaged: somebody who edits a file can write new ones. So the instances are
+    made again from the map, whose fingerprint is known here, and what the index says of an optimum is compared with the
+    file of that optimum. Whether that is one, the auditor says.
+    """
+    files = _read_files(path)
+    index = path / INDEX
+    if INDEX not in files:
+        raise FileFormatError(path / SUMS, f"{INDEX} has no checksum")
+    data = parse_json(files[INDEX], index)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise FileFormatError(index, f"not a data set; expected a JSON object with format {FORMAT}")
+    version = str(data.get("version"))
+    if version.partition("+")[0] != VERSION:
+        problem = f"version {shorten(data.get('version'))} of the data set, and this veilroute reads {VERSION}"
+        raise FileFormatError(index, f"{problem}; export it again, or use the veilroute that exported it")
     try:
         entries = tuple(Entry(**entry) for entry in data["entries"])
         is_known = all(entry.map in (*MAPS, *GENERATED) and entry.is_well_formed for entry in entries)
@@ -433,213 +436,47 @@ def read_dataset(directory: Path) -> tuple[tuple[Entry, ...], bool]:
         is_known, entries = False, ()
     if not entries or not is_known or len({entry.name for entry in entries}) < len(entries):
         raise FileFormatError(index, "damaged; export the data set again")
+    if version != (expected := version_of(entries)):
+        raise FileFormatError(index, f"says that it is version {shorten(version)}; with its entries it is {expected}")
     for entry in entries:
-        if not {f"maps/{entry.map}.map", entry.instance_path, entry.optimum_path} <= listed_names:
-            raise FileFormatError(sums, f"the files of {entry.name} have no checksum")
-    _check_contents(directory, entries)
-    return entries, any(entry.map in GENERATED for entry in entries)
+        if not {f"maps/{entry.map}.map", entry.instance_path, entry.optimum_path} <= files.keys():
+            raise FileFormatError(path / SUMS, f"the files of {entry.name} have no checksum")
+    asked = _check_contents(path, entries, files)
+    return DataSet(version, _sha256(files[SUMS]), entries, asked, files)
 
 
-def _check_contents(directory: Path, entries: Sequence[Entry]) -> None:
-    """Refuse a data set that this package would not have written, whatever its checksums say.
-
-    Checksums only tell that no file was damaged: whoever edits a file can write new ones. So the instances are made
-    again from the map, whose fingerprint is known here, and what the index says of an optimum is held against the file
-    of that optimum. Whether that is one, the auditor says.
-    """
+def _check_contents(
+    path: Path, entries: Sequence[Entry], files: Mapping[str, bytes]
+) -> dict[str, tuple[Problem, Privacy]]:
+    """Compare maps, instances and optima with what they have to be; returns what each instance asks for."""
     domains: dict[str, Domain] = {}
     places: dict[tuple[str, int], tuple[Instance, list[Any]]] = {}
-    most = max((entry.num_candidates for entry in entries), default=0)
+    asked: dict[str, tuple[Problem, Privacy]] = {}
+    most = max(entry.num_candidates for entry in entries)
     for entry in entries:
         if entry.map not in domains:
-            path = directory / "maps" / f"{entry.map}.map"
-            domains[entry.map] = read_movingai(path)
+            name = f"maps/{entry.map}.map"
+            domain = parse_movingai(files[name].decode("utf-8", "replace").replace("\r\n", "\n"), source=path / name)
             num_pairs = max(other.pair for other in entries if other.map == entry.map)
             sha256, instances = known_instances(entry.map, num_pairs)
-            if domains[entry.map].sha256 != sha256:
-                raise FileFormatError(path, "not the map of that name")
-            for at in instances:
-                places[entry.map, at.seed] = at, grown_candidates(domains[entry.map], at, most)
-        path = directory / entry.instance_path
+            if domain.sha256 != sha256:
+                raise FileFormatError(path / name, "not the map of that name")
+            domains[entry.map] = domain
+            places |= {(entry.map, at.seed): (at, grown_candidates(domain, at, most)) for at in instances}
         own = places.get((entry.map, entry.pair))
-        if own is None or read_bytes(path) != _bytes_of(entry, domains[entry.map], *own):
-            raise FileFormatError(path, "not the instance that this version of veilroute exports under this name")
-        path = directory / entry.optimum_path
-        playbook = playbook_from_json(read_bytes(path), source=path)
+        if own is not None:
+            candidates = own[1][: entry.num_candidates]
+            asked[entry.name] = _asked(domains[entry.map], own[0], candidates, entry.mechanism)
+        if own is None or files[entry.instance_path] != _instance_bytes(entry.map, *asked[entry.name]):
+            problem = "not the instance that this version of veilroute exports under this name"
+            raise FileFormatError(path / entry.instance_path, problem)
+        playbook = playbook_from_json(files[entry.optimum_path], source=path / entry.optimum_path)
         if entry != Entry.of(entry.map, entry.pair, entry.num_candidates, playbook):
-            raise FileFormatError(path, f"not the optimum that {INDEX} tells of")
-
-
-def _bytes_of(entry: Entry, domain: Domain, at: Instance, candidates: Sequence[Any]) -> bytes:
-    """The instance file of an entry, made again."""
-    return _instance_bytes(entry.map, *_asked(domain, at, candidates[: entry.num_candidates], entry.mechanism))
+            raise FileFormatError(path / entry.optimum_path, f"not the optimum that {INDEX} tells of")
+    return asked
 
 
 def _asked(domain: Domain, at: Instance, candidates: Sequence[Any], mechanism: str) -> tuple[Problem, Privacy]:
     """What an instance of the data set asks for."""
     privacy = Privacy(_K, _ELL, None, SPREAD, mechanism=mechanism)
     return Problem(domain, [Trip(at.start, at.goal)], candidates), privacy
-
-
-def verify_dataset(
-    directory: Path,
-    submissions: Sequence[Path],
-    *,
-    with_optima: bool = False,
-    progress: ProgressCallback | None = None,
-    should_stop: Callable[[], bool] | None = None,
-) -> Ranking:
-    """Check a data set, have the auditor judge the playbooks of some folders, and rank these.
-
-    A folder is one submission, called by its name; ``NAME.json`` in it answers the instance of that name. With
-    ``with_optima`` the data set's own optima are judged as if somebody had handed them in.
-    """
-    entries, is_generated = read_dataset(directory)
-    folders = [*([directory / "optima"] if with_optima else []), *submissions]
-    names = [one_line(folder.name or folder.resolve().name) for folder in folders]
-    if len(set(names)) < len(names):
-        raise InvalidInputError("submissions", "folders with different names", ", ".join(names))
-    watch, total = Watch(progress, None, should_stop), len(entries) * len(folders)
-    judged: dict[str, list[Judgement]] = {name: [] for name in names}
-    for done, (entry, name, folder) in enumerate(_in_turn(entries, names, folders)):
-        watch.tell("playbooks", done, total)
-        if watch.is_over():
-            break
-        judged[name].append(_judge(directory, entry, name, folder))
-    # After a stop, who is compared is compared on the same instances.
-    num_judged = min(map(len, judged.values()), default=len(entries))
-    found = [judgement for each in judged.values() for judgement in each[:num_judged]]
-    checked = frozenset(each.entry.name for each in found if each.is_proved and each.is_as_good and not each.is_better)
-    rows = (
-        Standing(name, tuple(replace(one, is_checked=one.entry.name in checked) for one in each[:num_judged]))
-        for name, each in judged.items()
-    )
-    standings = sorted(rows, key=lambda one: one.order)
-    is_complete = num_judged == len(entries)
-    return Ranking(entries, tuple(standings), is_generated, is_complete, checked)
-
-
-def _in_turn(
-    entries: Sequence[Entry], names: Sequence[str], folders: Sequence[Path]
-) -> Iterator[tuple[Entry, str, Path]]:
-    """Instance by instance, so that as many as possible can be compared after a stop."""
-    for entry in entries:
-        for name, folder in zip(names, folders, strict=True):
-            yield entry, name, folder
-
-
-def _judge(directory: Path, entry: Entry, submission: str, folder: Path) -> Judgement:
-    """What the auditor says of one playbook, or why it cannot say anything."""
-    path = folder / f"{entry.name}.json"
-    if not path.exists():
-        return Judgement(submission, entry, "missing")
-    asked = read_instance(directory / entry.instance_path)
-    try:
-        playbook = _read_answer(path, asked.problem, asked.privacy)
-        report = audit_playbook(playbook, instance=asked.problem, privacy=asked.privacy)
-    except VeilrouteError as error:
-        return Judgement(submission, entry, "refused", str(error).split("\n", 1)[0])
-    if not report.holds:
-        wrong = next(verdict for verdict in report.claims if not verdict.holds)
-        return Judgement(submission, entry, "refused", f"{wrong.claim}: {wrong.evidence}")
-    claims = _reckoned(playbook, asked.problem, asked.privacy).claims
-    is_proved = _is_proved(playbook, report)
-    judged = Judgement(submission, entry, "accepted", "", claims.num_anonymized, claims.mac, is_proved)
-    if playbook.status == "optimal" and entry.status == "optimal" and not (judged.is_as_good or is_proved):
-        mac = "nothing" if entry.mac is None else format_number(entry.mac)
-        reason = f"says that it is optimal; the optimum hides {entry.num_anonymized} at a MAC of {mac}"
-        return replace(judged, status="refused", reason=reason)
-    return judged
-
-
-def _reckoned(playbook: Playbook, problem: Problem, privacy: Privacy) -> Playbook:
-    """The same classes and routes with the figures that we work out, which the ranking goes by, not those stated."""
-    classes: list[dict[str, Any]] = [
-        {"members": list(group.members), "route": list(group.route_of(group.members[0], 0).nodes)}
-        | ({"shares": list(group.shares)} if group.shares else {})
-        for group in playbook.hidden_classes
-    ]
-    return playbook_from_classes(problem, privacy, classes)
-
-
-def _read_answer(path: Path, problem: Problem, privacy: Privacy) -> Playbook:
-    """A playbook file, or classes with their routes in the form of ``plan --json``."""
-    raw = read_bytes(path)
-    data = parse_json(raw, path)
-    if isinstance(data, dict) and str(data.get("format", "")).startswith(_DRAWN):
-        return playbook_from_json(raw, source=path).with_domain(problem.domain)
-    if not isinstance(data, dict) or "classes" not in data:
-        raise FileFormatError(path, "neither a playbook nor an object with classes")
-    return playbook_from_classes(problem, privacy, check_list("classes", data["classes"]))
-
-
-_README = """\
-# Transit obfuscation: instances with proved optima
-
-{instances} of the Transit Obfuscation Problem (H. Takahashi and A. Fukunaga, AAMAS 2024) on {maps}, with {sizes}
-candidates, for the mechanisms `partition` and `randomised`. All ask for k = {k}, ell = {ell:g}, spread `{spread}`
-and whole routes. Moves are 4-way and cost 1, and a candidate is covered where it stands.
-
-{source}
-Instances with more than 16 candidates have these 16 first, then drawn ones; a larger set holds the smaller one.
-
-## Files
-
-| file | what |
-|---|---|
-| `{index}` | all instances with their optima: how many are hidden, at which MAC, with which status |
-| `maps/*.map` | the grids, in the format of the Moving AI benchmark |
-| `instances/NAME.json` | a trip, candidates and the privacy asked for; `NAME` is map, pair, candidates, mechanism |
-| `optima/NAME.json` | the optimum as a playbook with its certificate; the auditor proved {num_proved} of {num} |
-| `{sums}` | checksums: `sha256sum -c {sums}` |
-
-Notes: {notes}.
-
-## Compare your planner
-
-For each instance write `{submissions}/YOURS/NAME.json`, for example `{submissions}/YOURS/{example}.json`:
-a playbook file, or an object with the classes,
-
-```json
-{{"classes": [{{"members": [[15, 60], [16, 63]], "route": [[34, 3], [33, 3]]}}]}}
-```
-
-with cells as `[row, column]`: who shares a route, and the route from start to goal, node by node. Whoever is in no
-class is not hidden. For `randomised` each class also has `shares`, one number for each member: how probable it is
-that this member is the secret and this class is drawn. Then
-
-```sh
-veilroute bench verify .
-```
-
-checks the data set, has an auditor that knows nothing of how you planned walk every route, and prints a leaderboard. A
-playbook that leaks, whose routes are none, or that is not what it says it is, is refused, with the reason.
-"""
-_GENERATED_SOURCE = """\
-The maps are **generated** (seeded, by veilroute), because the paper's were not at hand. Figures on them are not
-those of the paper.
-"""
-_PAPER_SOURCE = """\
-The maps are from the Moving AI benchmark (N. Sturtevant, *Benchmarks for Grid-Based Pathfinding*, 2012); the pairs of
-start and goal and the first 16 candidates are those of the paper's authors.
-"""
-
-
-def _readme(terrain: Terrain, entries: Sequence[Entry], notes: Sequence[str], num_proved: int) -> str:
-    """The text that goes with the data set."""
-    return _README.format(
-        instances=counted(len(entries), "instance"),
-        maps=listed(terrain.domains),
-        sizes=listed(sorted({entry.num_candidates for entry in entries})),
-        k=_K,
-        ell=_ELL,
-        spread=SPREAD,
-        source=_GENERATED_SOURCE if terrain.is_generated else _PAPER_SOURCE,
-        index=INDEX,
-        sums=SUMS,
-        num=len(entries),
-        num_proved=num_proved,
-        notes="; ".join(notes),
-        submissions=SUBMISSIONS,
-        example=entries[0].name if entries else "NAME",
-    )

@@ -7,28 +7,16 @@ A new suite is one :class:`Suite`, listed in :data:`veilroute.bench.suites.SUITE
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from veilroute.bench.cells import (
-    CARRIED,
-    READINGS,
-    SPREAD,
-    TEXT,
-    Cell,
-    InstanceKey,
-    Method,
-    Outcome,
-    Record,
-    method_from_name,
-)
-from veilroute.bench.paper import NUM_INSTANCES, OPTIMAL, method_label
-from veilroute.bench.table import Row, Table, counted, format_apr, format_seconds, listed
+from veilroute.bench.cells import CARRIED, READINGS, SPREAD, TEXT, Cell, Method, Outcome, Record, method_from_name
+from veilroute.bench.table import Table, listed
 from veilroute.checks import check_whole, is_number
 from veilroute.domain.graph import Domain
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
@@ -48,24 +36,10 @@ class Averages:
     """Means over the outcomes of cells: runtime and APR over all, the MAC over those that have one."""
 
     def __init__(self, outcomes: Sequence[Outcome]) -> None:
-        macs = [outcome.mac for outcome in outcomes if outcome.mac is not None]
-        self.num_cells, self.num_macs = len(outcomes), len(macs)
-        self.num_finished = sum(outcome.is_finished for outcome in outcomes)
-        #: How many cells leave coverable candidates without anonymity.
-        self.num_partial = sum(outcome.num_anonymized < outcome.num_coverable for outcome in outcomes)
-        self.apr, self.mac = mean([outcome.apr for outcome in outcomes]), mean(macs)
-        self.apr_text = None if self.apr is None else format_apr(self.apr)
+        self.num_finished = sum(bool(outcome.is_finished) for outcome in outcomes)
+        self.apr = mean([outcome.apr for outcome in outcomes])
+        self.mac = mean([outcome.mac for outcome in outcomes if outcome.mac is not None])
         self.runtime_s = mean([outcome.runtime_s for outcome in outcomes])
-        #: Whether the runtime is only a lower bound, because the clock stopped some cells: a text of it has a ≥ then.
-        self.is_time_bound = self.num_finished < self.num_cells
-        at_least = "≥ " if self.is_time_bound else ""
-        #: By observer, over the cells in which somebody is hidden: how often it guesses right, also when all was seen.
-        names = dict.fromkeys(name for outcome in outcomes for name, _, _ in outcome.guesses)
-        told = {
-            name: [(within, end) for o in outcomes for own, within, end in o.guesses if own == name] for name in names
-        }
-        self.guesses = {name: tuple(map(fmean, zip(*chances, strict=True))) for name, chances in told.items()}
-        self.time_text = None if self.runtime_s is None else f"{at_least}{format_seconds(self.runtime_s)}"
 
 
 @dataclass(frozen=True)
@@ -78,98 +52,15 @@ class Selection:
     num_draws: int = 1  #: How many draws a record of a method that draws is the mean of.
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """The numbers of candidates that occur."""
-        return tuple(sorted({record.cell.num_candidates for record in self.records}))
-
-    @property
     def time_limits_s(self) -> tuple[float, ...]:
         """The time limits that occur."""
         return tuple(sorted({record.cell.time_limit_s for record in self.records}))
-
-    @property
-    def num_instances(self) -> int:
-        """How many different instances occur."""
-        return len({record.cell.instance_key for record in self.records})
-
-    @property
-    def bounded(self) -> Selection:
-        """Only the records with a finite m."""
-        return Selection(tuple(record for record in self.records if record.cell.m_ratio is not None))
-
-    @cached_property
-    def averages(self) -> Averages:
-        """Means over all records."""
-        return Averages([record.outcome for record in self.records])
 
     def where(self, **setting: object) -> Selection:
         """Only the records whose cells have these values, such as ``method=BEST, k=2``."""
         wanted = setting.items()
         chosen = (r for r in self.records if all(getattr(r.cell, name) == value for name, value in wanted))
         return Selection(tuple(chosen), self.num_repeated, self.num_draws)
-
-    def by_size(self) -> Iterator[tuple[int, Selection]]:
-        """Each number of candidates that occurs, with its records."""
-        return ((size, self.where(num_candidates=size)) for size in self.sizes)
-
-    def by_instance(self, method: Method) -> dict[InstanceKey, Outcome]:
-        """The outcomes of one method by instance."""
-        return {record.cell.instance_key: record.outcome for record in self.where(method=method).records}
-
-    def with_plugins(self, methods: tuple[Method, ...]) -> tuple[Method, ...]:
-        """The methods of a table, then those of the records that name a plug-in, by name."""
-        plugins = {record.cell.method for record in self.records if record.cell.method not in methods}
-        return (*methods, *sorted((each for each in plugins if each.is_plugin), key=lambda method: method.name))
-
-    @property
-    def is_finite_optimum_open(self) -> bool:
-        """Whether the planner ``optimal`` left a finite m without a proof of optimality."""
-        own = self.bounded.where(method=OPTIMAL).records
-        return any(record.outcome.status not in ("optimal", "infeasible") for record in own)
-
-    def bounded_label(self, method: Method) -> str:
-        """How a table of finite m calls a method: ``optimal`` without a proof for that m gets another name."""
-        is_open = method == OPTIMAL and self.is_finite_optimum_open
-        return "optimal (not all proved)" if is_open else method_label(method)
-
-    def build_table(
-        self, name: str, title: str, columns: Sequence[str], rows: Iterable[Row], *, fixed: str, bases: Iterable[int],
-        notes: Iterable[str] = (), noun: str = "instances",
-    ) -> Table:  # fmt: skip
-        """A table of figures from these records.
-
-        Its first note says what is ``fixed``, the time limit and how many instances there are; its last ones what keeps
-        the table from being complete and even. The ``bases`` are the numbers of cells that its figures rest on.
-        """
-        num_sizes, limits = len(self.sizes), f"{listed(self.time_limits_s)} s"
-        at_sizes = f" at {num_sizes} sizes" if num_sizes > 1 else ""
-        first = (
-            f"{fixed}, {listed(self.sizes)} candidates, time limit {limits}. Records of "
-            f"{counted(self.num_instances, 'instance')}{at_sizes}; the paper has {NUM_INSTANCES * num_sizes}, and "
-            "a limit of 300 s."
-        )
-        last, counts = [], sorted(set(bases))
-        if len(counts) > 1:
-            last.append(
-                f"Not complete: some figures rest on {counts[0]} and others on {counts[-1]} of the {noun}, so they are "
-                "not all comparable."
-            )
-        if len(self.time_limits_s) > 1:
-            last.append(f"The records have different time limits: {limits}.")
-        if self.num_draws > 1:
-            last.append(f"Methods that draw at random: on each instance the mean of {self.num_draws} draws.")
-        if self.num_repeated:
-            last.append(
-                f"{counted(self.num_repeated, 'record')} of the same instances and methods with a shorter limit or "
-                "another seed left out."
-            )
-        return Table(name, title, tuple(columns), tuple(rows), (first, *notes, *last))
-
-    def stopped_note(self) -> list[str]:
-        """How many cells the clock stopped, if any."""
-        num_cells, num_stopped = self.averages.num_cells, self.averages.num_cells - self.averages.num_finished
-        note = f"{num_stopped} of {counted(num_cells, 'cell')} stopped by the clock; their best so far counts."
-        return [note] if num_stopped else []
 
 
 @dataclass(frozen=True)
@@ -179,8 +70,8 @@ class Variation:
     methods: tuple[Method, ...]
     sizes: tuple[int, ...] = (8,)  #: Numbers of candidates; where there are several, the user may choose others.
     ks: tuple[int, ...] = (2,)
-    ells: tuple[float, ...] = (1,)
-    radii: tuple[float, ...] = (0,)
+    ells: tuple[float, ...] = (1.0,)
+    radii: tuple[float, ...] = (0.0,)
     m_ratios: tuple[float | None, ...] = (None,)  #: ``None`` for m = infinity.
     keep_playbook: bool = False
     is_watched: bool = False
@@ -207,75 +98,28 @@ class Variation:
         """Whether a cell has these settings, whatever its map, time limit and seed; a plug-in may be the method."""
         return (
             (self.is_sized or cell.num_candidates in self.sizes)
-            and cell.k in self.ks
-            and cell.ell in self.ells
-            and cell.radius in self.radii
-            and cell.m_ratio in self.m_ratios
+            and all(getattr(cell, name) in getattr(self, own) for name, own in SETTING_FIELDS.items())
             and cell.keep_playbook == self.keep_playbook
             and cell.is_watched == self.is_watched
-            and cell.risk in self.risks
-            and cell.mechanism in self.mechanisms
-            and cell.reading in self.readings
-            and cell.spread in self.spreads
-            and cell.m in self.ms
             and (cell.method in self.methods or cell.method.is_plugin)
         )
-
-    def beyond(self, other: Variation) -> Iterator[tuple[str, str, str]]:
-        """What of these settings another variation lacks: how a study's file calls each, what it is there, and here.
-
-        Numbers of candidates are free where the other varies them, one time limit is, and plug-ins where they take
-        part there.
-        """
-        free = {"sizes": other.is_sized, "limits_s": len(self.limits_s) < 2}
-        for name, own in _VARIED.items():
-            ours, theirs = getattr(self, own), getattr(other, own)
-            if not free.get(own) and not set(ours) <= set(theirs):
-                yield name, _written(own, theirs) or "one", _written(own, ours)
-        for method in self.methods:
-            if method not in other.methods and not (method.is_plugin and other.is_for_all):
-                yield "methods", ", ".join(each.name for each in other.methods), method.name
-        for name, ours, theirs in (
-            ("keep_playbook", self.keep_playbook, other.keep_playbook), ("watched", self.is_watched, other.is_watched)
-        ):  # fmt: skip
-            if ours != theirs:
-                yield name, str(theirs).lower(), str(ours).lower()
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that was drawn, beside the file also as vectors."""
+    """A figure that was drawn; beside the file are others, as vectors for the web and for LaTeX."""
 
     png: Path
     caption: str
 
     @property
-    def svg(self) -> Path:
-        """The same as vectors."""
-        return self.png.with_suffix(".svg")
-
-    @property
-    def pdf(self) -> Path:
-        """The same for LaTeX."""
-        return self.png.with_suffix(".pdf")
+    def paths(self) -> tuple[Path, ...]:
+        """The three files."""
+        return tuple(self.png.with_suffix(f".{form}") for form in ("png", "svg", "pdf"))
 
 
 Drawer = Callable[[Selection, Path, Mapping[str, Domain]], list[Picture]]
 """Draws into a folder that is there, the same bytes for the same records; maps by name or by hash, for playbooks."""
-
-
-def chart(name: str, caption: str) -> Drawer:
-    """The drawer of a suite with one figure: the function ``draw_NAME`` of :mod:`veilroute.bench.charts`."""
-
-    def draw(chosen: Selection, folder: Path, domains: Mapping[str, Domain]) -> list[Picture]:
-        # Here, because it imports matplotlib, which takes its time and is not needed for tables.
-        from veilroute.bench import charts
-
-        path = folder / f"{name}.png"
-        charts.save_chart(getattr(charts, f"draw_{name}"), chosen, path)
-        return [Picture(path, caption)]
-
-    return draw
 
 
 @dataclass(frozen=True)
@@ -291,7 +135,8 @@ class Suite:
     tables: Callable[[Selection], list[Table]]
     findings: Callable[[Selection], Iterable[str]]  #: Sentences computed from the records.
     pictures: Drawer
-    takes: Callable[[Cell], bool] | None = None  #: For a suite that shows more or fewer records than its variations.
+    details: Callable[[Selection], list[Table]] = lambda chosen: []  #: Further tables, which are only written to files.
+    takes: Callable[[Cell], bool] | None = None  #: For a suite of a study of one's own: the cells that it runs itself.
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell is one of the suite's, whatever its map, time limit and seed."""
@@ -321,7 +166,7 @@ class Suite:
     def build_tables(self, records: Iterable[Record]) -> list[Table]:
         """The tables from records of any suites, none without records of this one."""
         chosen = self.select(records)
-        return self.tables(chosen) if chosen.records else []
+        return [table for table in self.tables(chosen) if table.rows] if chosen.records else []
 
 
 _COUNTED = ("num_expansions", "num_searches", "num_partitions")
@@ -337,30 +182,42 @@ def _mean_of_draws(records: Sequence[Record]) -> Record:
         return first
     outcomes = [record.outcome for record in records]
     means: dict[str, Any] = {"num_anonymized": min(outcome.num_anonymized for outcome in outcomes)}
-    for name in ("apr", "mac", "runtime_s", "peak_memory_mb", "cpu_s", *_COUNTED):
+    for name in ("apr", "mac", "runtime_s", "memory_mb", "cpu_s", *_COUNTED):
         values = [value for outcome in outcomes if (value := getattr(outcome, name)) is not None]
         if values:
             means[name] = round(fmean(values)) if name in _COUNTED else fmean(values)
-    is_finished = all(outcome.is_finished for outcome in outcomes)
+    ends = {outcome.is_finished for outcome in outcomes}
+    is_finished = next(end for end in (False, None, True) if end in ends)
     return replace(first, outcome=replace(first.outcome, is_finished=is_finished, **means))
 
 
-# What an experiment of a study may vary, and which field of a variation it is.
+class _Range(NamedTuple):
+    """What a setting may be: which field of a variation it is, numbers between bounds or words, and what is none."""
+
+    field: str
+    kind: type = float  #: ``float`` stands for any number.
+    least: float = 0
+    most: float = 1e15
+    words: Sequence[str] = ()
+    none: str = ""  #: How a file writes that there is none.
+
+
+# What an experiment of a study may vary, by the name that a cell has for it.
 _VARIED = {
-    "candidates": "sizes", "k": "ks", "ell": "ells", "radius": "radii", "m": "ms", "m_ratio": "m_ratios",
-    "risk": "risks", "mechanism": "mechanisms", "reading": "readings", "spread": "spreads", "time_limit_s": "limits_s",
-}  # fmt: skip
-_KINDS: dict[str, tuple[type, ...]] = {
-    "sizes": (int,), "ks": (int,), "ells": (int, float), "radii": (int, float), "ms": (int,),
-    "m_ratios": (int, float), "risks": (float,), "mechanisms": (str,), "readings": (str,), "spreads": (str,),
-    "limits_s": (int, float),
-}  # fmt: skip
-_BOUNDS: dict[str, tuple[float, float]] = {
-    "sizes": (2, MOST_CANDIDATES), "ks": (1, MOST_CANDIDATES), "ms": (1, 1e15), "risks": (1e-9, 1 - 1e-9),
-    "limits_s": TIME_LIMITS_S,
-}  # fmt: skip
-_WORDS = {"mechanisms": MECHANISMS, "readings": READINGS, "spreads": SPREADS}
-_NONE = {"ms": "inf", "m_ratios": "inf", "risks": "none"}  # how a file writes that there is none
+    "candidates": _Range("sizes", int, 2, MOST_CANDIDATES),
+    "k": _Range("ks", int, 1, MOST_CANDIDATES),
+    "ell": _Range("ells"),
+    "radius": _Range("radii"),
+    "m": _Range("ms", int, 1, none="inf"),
+    "m_ratio": _Range("m_ratios", none="inf"),
+    "risk": _Range("risks", least=1e-9, most=1 - 1e-9, none="none"),
+    "mechanism": _Range("mechanisms", words=MECHANISMS),
+    "reading": _Range("readings", words=READINGS),
+    "spread": _Range("spreads", words=SPREADS),
+    "time_limit_s": _Range("limits_s", float, *TIME_LIMITS_S),
+}
+#: What of it a cell has under that name, and which field of a variation it is.
+SETTING_FIELDS = {name: own.field for name, own in _VARIED.items() if name not in ("candidates", "time_limit_s")}
 EXPERIMENT_KEYS = (*_VARIED, "methods", "draws", "keep_playbook", "watched", "instances")
 _INSTANCES = ("all", "first of each map", "first")
 
@@ -373,10 +230,9 @@ def read_variation(
     for name, value in data.items():
         field = f"{where}.{name}"
         if name in _VARIED:
-            own = _VARIED[name]
-            listed_values = value if isinstance(value, list) else [value]
-            given[own] = tuple(_checked(each, own, field) for each in listed_values)
-            if not given[own] or len(set(given[own])) < len(given[own]):
+            values = value if isinstance(value, list) else [value]
+            own = given[_VARIED[name].field] = tuple(_checked(each, _VARIED[name], field) for each in values)
+            if not own or len(set(own)) < len(own):
                 raise InvalidInputError(field, "values that differ, at least one", value)
         elif name == "methods":
             if not (isinstance(value, list) and value and all(isinstance(each, str) for each in value)):
@@ -420,32 +276,26 @@ def check_draws(field: str, value: Any) -> int:
     return check_whole(field, value, f"an integer from 1 to {MOST_DRAWS}", least=1, most=MOST_DRAWS)
 
 
-def _written(own: str, values: Iterable[Any]) -> str:
-    """Values of a setting as a file has them."""
-    plain = (_NONE[own] if value is None else value for value in values)
-    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in plain)
-
-
-def _checked(value: Any, own: str, field: str) -> Any:
+def _checked(value: Any, own: _Range, field: str) -> Any:
     """One value of a setting."""
-    if value == _NONE.get(own):
+    if own.none and value == own.none:
         return None
-    if own in _WORDS:
-        if value not in _WORDS[own]:
-            raise UnknownMethodError(field, value, tuple(_WORDS[own]))
+    if own.words:
+        if value not in own.words:
+            raise UnknownMethodError(field, value, tuple(own.words))
         return value
-    least, most = _BOUNDS.get(own, (0, 1e15))
-    if not isinstance(value, _KINDS[own]) or not is_number(value, least, most):
-        kind = "integers" if _KINDS[own] == (int,) else "numbers"
-        none = f", or {_NONE[own]!r}" if own in _NONE else ""
-        raise InvalidInputError(field, f"{kind} from {least:.10g} to {most:.10g}{none}", value)
-    return value if _KINDS[own] == (int,) else float(value)
+    if not isinstance(value, int | own.kind) or not is_number(value, own.least, own.most):
+        kind = "integers" if own.kind is int else "numbers"
+        none = f", or {own.none!r}" if own.none else ""
+        raise InvalidInputError(field, f"{kind} from {own.least:.10g} to {own.most:.10g}{none}", value)
+    return own.kind(value)
 
 
 @cache
-def paper_file() -> Mapping[str, Any]:
-    """The study of the paper, as its file states it."""
-    return read_toml(resources.files("veilroute.bench").joinpath("studies", "paper.toml").read_bytes(), "paper.toml")
+def paper_file(name: str = "paper") -> Mapping[str, Any]:
+    """A study of the package, as its file states it."""
+    file = f"{name}.toml"
+    return read_toml(resources.files("veilroute.bench").joinpath("studies", file).read_bytes(), file)
 
 
 def read_toml(data: bytes, source: str | Path) -> Mapping[str, Any]:
@@ -459,11 +309,11 @@ def read_toml(data: bytes, source: str | Path) -> Mapping[str, Any]:
         raise FileFormatError(source, f"not TOML that can be read: {trouble}") from None
 
 
-def paper_variations(name: str) -> tuple[Variation, ...]:
-    """What the paper's file says about one of its suites."""
-    own = [each for each in paper_file()["experiment"] if each["name"] == name]
+def paper_variations(name: str, study: str = "paper") -> tuple[Variation, ...]:
+    """What the file of a study says about one of the paper's suites."""
+    own = [each for each in paper_file(study)["experiment"] if each["name"] == name]
     return tuple(
-        read_variation({key: value for key, value in each.items() if key not in ("name", "shown_as")}, f"paper.{name}")
+        read_variation({key: value for key, value in each.items() if key in EXPERIMENT_KEYS}, f"paper.{name}")
         for each in own
     )
 

@@ -1,10 +1,11 @@
 """Where cells run, and what is known of that place.
 
 A workforce gives out a ``concurrent.futures.Executor``: processes of this machine, or a Dask cluster. A
-:class:`TimeEstimate` learns how long cells take there. :func:`provenance` and :func:`peak_memory_mb` tell a record
-which software and machine it came from, without paths and user names.
+:class:`TimeEstimate` learns how long cells take there. :class:`Stopwatch` and :class:`MemoryGauge` measure a cell, and
+:func:`provenance` tells which software and machine its record came from, without paths and user names.
 """
 
+import ctypes
 import math
 import multiprocessing
 import os
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from veilroute import __version__
-from veilroute.bench.cells import Cell, Record
+from veilroute.bench.cells import Cell, Plugins, Record
 from veilroute.checks import check_whole
 from veilroute.cluster import Cluster
 from veilroute.errors import VeilrouteError
@@ -228,11 +229,34 @@ class Stopwatch:
         return max(0.0, time.perf_counter() - wall - loading), max(0.0, time.process_time() - cpu - loading)
 
 
-def peak_memory_mb() -> float | None:
-    """The most memory that this process has held so far; ``None`` where the system does not tell (Windows)."""
+class MemoryGauge:
+    """Measures the most memory that this process holds beyond what it held when the gauge was made; on Linux only."""
+
+    def __init__(self) -> None:
+        self._before_kb: int | None = None
+        if sys.platform == "linux":
+            with suppress(OSError, AttributeError):  # other C libraries than GNU's
+                # What earlier cells have freed goes back to the system. Taken again, it would not be seen to be held.
+                ctypes.CDLL(None).malloc_trim(0)
+            with suppress(OSError):  # a container may forbid it
+                Path("/proc/self/clear_refs").write_bytes(b"5")  # the peak begins again at what is held now
+                self._before_kb = _peak_kb()
+
+    def read_mb(self) -> float | None:
+        """The most so far; ``None`` if the system does not tell."""
+        return None if self._before_kb is None else max(0, (_peak_kb() or 0) - self._before_kb) / 1024
+
+
+def _peak_kb() -> int | None:
     peak = _proc_line("/proc/self/status", "VmHWM")
-    if peak:  # Linux, where getrusage would count what the parent held before it started us
-        return int(peak.split()[0]) / 1024
+    return int(peak.split()[0]) if peak else None
+
+
+def peak_memory_mb() -> float | None:
+    """The most memory that this process has held so far; ``None`` if the system does not tell (Windows)."""
+    peak_kb = _peak_kb()
+    if peak_kb:  # Linux, where getrusage would count what the parent held before it started us
+        return peak_kb / 1024
     try:
         import resource
     except ImportError:
@@ -250,13 +274,14 @@ def _proc_line(path: str, name: str) -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), "")
 
 
-def provenance(run_id: str) -> dict[str, Any]:
-    """Versions, machine, worker, run and time of day, for a record that is made here and now."""
+def provenance(run_id: str, plugins: Plugins | None = None) -> dict[str, Any]:
+    """Versions, machine, worker, run, time of day and plug-ins, for a record that is made here and now."""
     return {
         **_place(),
         "worker": {"host": socket.gethostname(), "pid": os.getpid()},
         "run": run_id,
         "finished_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        **({"plugins": plugins} if plugins else {}),
     }
 
 

@@ -1,10 +1,13 @@
-"""Runs the program of others on an instance, and makes an outcome of the classes that it prints.
+"""Runs a program in another language on an instance, and makes an outcome of the classes that it prints.
 
 What goes in is the authors' text format (``.in``). What comes out is read as their program prints it: for each class a
 line that begins with ``Partition``, a line with its members, and its walk, a line for each node, which may be missing.
-Other lines are passed over. No figure that a program claims is believed: members, walks and spread are looked at, and
-costs added up here; a class without a walk is priced by the cheapest one. Time, processor's time and memory are those
+Other lines are passed over. No figure that a program claims is believed: members, walks and spread are checked, and
+costs added up here; a class without a walk is priced by the cheapest one. Time, processor time and memory are those
 of its process and what it has started (:mod:`veilroute.bench.launcher`).
+
+One thing must be taken on its word: whether its search was complete. A program that does not say so has an outcome
+whose ``is_finished`` is ``None``, and is never counted as complete.
 """
 
 import json
@@ -16,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,11 +27,13 @@ from typing import Any
 import numpy as np
 
 from veilroute import metrics
-from veilroute.arrays import Members, as_members
+from veilroute.arrays import Members, Walk, as_members
 from veilroute.bench.cells import Outcome
+from veilroute.covering.prefixes import Completions
 from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.covering.walks import walk_cost
+from veilroute.domain import WithinDistance
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.formats.instance import write_authors
 from veilroute.problem import Privacy, Problem
@@ -37,7 +42,15 @@ _GRACE_S = 1.0  # after the limit, so that a program that stops by itself can st
 _LAUNCHER_S = 30.0  # how much longer than the program its launcher may take, on a machine that is very busy
 _LONG_S = 1e6  # beyond which the system's calls take no limit
 MOST_BYTES = 64 << 20  #: of what a program prints or writes; more is an error
-_PLACES = ("instance", "output", "k", "ell", "seed", "time_limit")
+_PLACES = ("instance", "output", "k", "ell", "m", "radius", "seed", "time_limit", "time_limit_ms")
+STOPPED = 124  #: The exit code of a program that was stopped before its search was complete, as of ``timeout``.
+_SAYS_STOPPED = re.compile(r"^Stopped\b", re.MULTILINE)
+_SAYS_COMPLETED = re.compile(r"^Completed\.?\s*$", re.MULTILINE)
+# The authors' program says how long it has searched, in milliseconds. It gives up at the first look at its clock that
+# is not below the number after its option -t, and this look is the last one.
+_SEARCHED = re.compile(r"^: c=1$.*^: p=(?:merge|df\+?)$.*^- Time: (\d{1,15}) \[ms\]$", re.MULTILINE | re.DOTALL)
+_CLOCK = re.compile(r"(?<!\S)-t ?(\d{1,15})(?!\S)")
+_NAME = re.compile(r"(\w[\w.+-]*)=(.*)", re.DOTALL)
 _HEAD = re.compile(r"Partition\b")
 _NODE = re.compile(r"\d{1,15}$", re.ASCII)
 _LIKE_A_NUMBER = re.compile(r"[+-]?\.?\d", re.ASCII)
@@ -46,6 +59,18 @@ _COUNTS = {
     "num_partitions": re.compile(r"Number of Evaluated Partitions in Total:\s*(\d{1,15})(?!\d)", re.ASCII),
 }
 Printed = tuple[list[int], list[int]]  #: members and walk, in node numbers
+
+
+def read_program(text: str) -> tuple[str, str]:
+    """What ``NAME=COMMAND`` calls a program, and its command; without a name it is the file name of its first word.
+
+    Commands are not run by a shell, so ``A=1 ./x`` is the program ``1`` by the name ``A``; to set a variable there is
+    ``env A=1 ./x``.
+    """
+    named = _NAME.fullmatch(text.strip())
+    name, command = named.groups() if named else ("", text)
+    words = split_command(command)
+    return name or words[0].replace("\\", "/").rpartition("/")[2], command
 
 
 def split_command(command: str) -> list[str]:
@@ -61,11 +86,12 @@ def split_command(command: str) -> list[str]:
 
 
 def run_external(command: str, problem: Problem, privacy: Privacy, *, seed: int, time_limit_s: float) -> Outcome:
-    """Run a program on a problem with one trip, seen from nearby places only; its classes as an outcome.
+    """Run a program on a problem with one trip, whose places are seen from within a radius; its classes as an outcome.
 
-    In the command ``{instance}`` stands for the file with the instance, which is standard input where it is not named;
-    ``{output}`` for a file that is read besides what is printed; ``{k}``, ``{ell}``, ``{seed}`` and ``{time_limit}``
-    (in seconds) for what is asked. A program that is not done by the limit is ended, and what it has printed counts.
+    In the command ``{instance}`` stands for the file with the instance, which is standard input if it is not named;
+    ``{output}`` for a file that is read besides what is printed; ``{k}``, ``{ell}``, ``{m}`` (a number of nodes, or
+    ``inf`` for whole routes), ``{radius}``, ``{seed}``, ``{time_limit}`` (in seconds) and ``{time_limit_ms}`` for what
+    is asked. A program that is not done by the limit is ended, and what it has printed counts.
     """
     if problem.domain.turns is not None:
         raise VeilrouteError("this format has no rules for turns, so the program would plan on another map")
@@ -74,12 +100,15 @@ def run_external(command: str, problem: Problem, privacy: Privacy, *, seed: int,
         write_authors(problem, instance)
         values = {
             "instance": str(instance), "output": str(output), "k": str(privacy.k), "ell": _number(privacy.ell),
+            "m": "inf" if privacy.m is None else str(privacy.m),
+            "radius": _number(problem.visibility.radius if isinstance(problem.visibility, WithinDistance) else 0),
             "seed": str(seed), "time_limit": _number(time_limit_s),
+            "time_limit_ms": str(max(1, round(1000 * time_limit_s))),
         }  # fmt: skip
         words = [re.sub(r"\{(\w+)\}", lambda found: values[found[1]], word) for word in split_command(command)]
         ended = _run(words, None if "{instance}" in command else instance, time_limit_s, Path(folder))
         written = _read(output) if output.is_file() else ""
-    if ended.code and not ended.is_stopped:
+    if ended.code not in (0, STOPPED) and not ended.is_stopped:
         said = (ended.complaint.strip().splitlines() or [f"exit code {ended.code}"])[-1]
         raise VeilrouteError(f"the program failed: {said}")
     counts: dict[str, Any] = {
@@ -88,10 +117,26 @@ def run_external(command: str, problem: Problem, privacy: Privacy, *, seed: int,
         if (found := pattern.search(ended.printed) or pattern.search(written))
     }
     ends = int(problem.start_nodes[0]), int(problem.goal_nodes[0])
-    classes = read_printed(written, ends, is_torn=ended.is_stopped)
+    is_finished, is_torn = _how_it_ended(ended, f"{ended.printed}\n{written}", words)
+    classes = read_printed(written, ends, is_torn=is_torn)
     if not any(members for members, _ in classes):
-        classes = read_printed(ended.printed, ends, is_torn=ended.is_stopped)
-    return _price(problem, privacy, classes, ended, counts)
+        classes = read_printed(ended.printed, ends, is_torn=is_torn)
+    outcome = _price(problem, privacy, classes, is_torn=is_torn)
+    return replace(
+        outcome, is_finished=is_finished, runtime_s=ended.runtime_s, cpu_s=ended.cpu_s, memory_mb=ended.memory_mb,
+        **counts,
+    )  # fmt: skip
+
+
+def _how_it_ended(ended: "_Ended", said: str, words: Sequence[str]) -> tuple[bool | None, bool]:
+    """Whether a search was complete, ``None`` if the program does not say; and whether what it said may be torn."""
+    says_stopped = _SAYS_STOPPED.search(said) is not None
+    if ended.is_stopped or ended.code == STOPPED or says_stopped or not ended.is_in_time:
+        return False, ended.is_stopped or (ended.code == STOPPED and not says_stopped)
+    if _SAYS_COMPLETED.search(said):
+        return True, False
+    searched, clocks = _SEARCHED.search(said), set(_CLOCK.findall(" ".join(words)))
+    return (int(searched[1]) < int(clocks.pop()) if searched and len(clocks) == 1 else None), False
 
 
 def _number(value: float) -> str:
@@ -144,7 +189,7 @@ def _run(words: Sequence[str], stdin: Path | None, limit_s: float, folder: Path)
         raise VeilrouteError("the program could not be watched: its launcher was ended")
     known: dict[str, Any] = json.loads(told)
     if "failure" in known:
-        raise VeilrouteError(f"the program cannot be run: {known['failure']}")
+        raise VeilrouteError(f"the program {words[0][:80]!r} cannot be run: {known['failure']}")
     stopped = known["stopped"]
     if stopped == "output":
         raise VeilrouteError(f"the program has printed more than {MOST_BYTES >> 20} MB")
@@ -215,12 +260,11 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _price(
-    problem: Problem, privacy: Privacy, printed: Sequence[Printed], ended: _Ended, counts: dict[str, Any]
-) -> Outcome:
+def _price(problem: Problem, privacy: Privacy, printed: Sequence[Printed], *, is_torn: bool) -> Outcome:
     task = prepare_task(problem)
     rule, walks = k_and_ell(problem, task, privacy), ClassWalks(task)
     place = {int(problem.candidate_nodes[candidate]): i for i, candidate in enumerate(task.members)}
+    completions = Completions(task)
     costs: list[float] = []
     base: list[float] = []
     seen: set[int] = set()
@@ -232,33 +276,43 @@ def _price(
         if len(group) < privacy.k or not rule.qualifies(group):
             continue  # left alone, and so not hidden
         try:
-            cost = _walk_cost(problem, task, group, walk) if walk else walks.find(group).cost
+            whole = _checked(problem, task, group, walk, privacy.m) if walk else walks.find(group).walk
         except VeilrouteError:
-            if ended.is_stopped and number == len(printed):
-                break  # it was ended on the way, where its walk had come past the goal
+            if is_torn and number == len(printed):
+                break  # it was ended on the way, when its walk had come past the goal
             raise
-        if math.isfinite(cost):
-            costs += [cost] * len(group)
+        if whole.size:
+            costs += _member_costs(completions, group, whole, privacy.m)
             base += [float(task.base_costs[0, i]) for i in group]
     smallest = problem.domain.smallest_positive_cost
     mac = metrics.mean_anonymization_cost(costs, base, smallest_positive_cost=smallest)
     num = len(task.members)
     return Outcome(
-        "feasible", ended.is_in_time, num_coverable=num, num_anonymized=len(costs),
+        "feasible", m=privacy.m, num_coverable=num, num_anonymized=len(costs),
         apr=metrics.anonymized_path_ratio(len(costs), num), mac=None if mac is None else float(mac),
-        runtime_s=ended.runtime_s, cpu_s=ended.cpu_s, peak_memory_mb=ended.memory_mb, **counts,
     )  # fmt: skip
 
 
-def _walk_cost(problem: Problem, task: CoveringTask, group: Members, walk: Sequence[int]) -> float:
-    """What a printed walk costs, after a look at whether it is one and covers the class."""
+def _member_costs(completions: Completions, group: Members, walk: Walk, m: int | None) -> list[float]:
+    """What each member of a class costs: the walk, or its first m nodes and the cheapest way on past the member."""
+    if m is None or walk.size < m:
+        return [walk_cost(completions.task.domain, walk)] * len(group)
+    costs = [completions.complete(walk[:m], i, 0)[1] for i in group]
+    if not all(map(math.isfinite, costs)):
+        raise VeilrouteError(f"after {m} nodes of the program's walk there is no way past each member to the goal")
+    return costs
+
+
+def _checked(problem: Problem, task: CoveringTask, group: Members, walk: Sequence[int], m: int | None) -> Walk:
+    """A printed walk, after a check that it is one and covers the class; of one of m nodes or more, that it is one."""
     domain = problem.domain
-    is_inside = (walk[0], walk[-1]) == (problem.start_nodes[0], problem.goal_nodes[0]) and max(walk) < domain.num_nodes
-    if not is_inside or not all(
+    is_part = m is not None and len(walk) >= m
+    is_inside = walk[0] == problem.start_nodes[0] and max(walk) < domain.num_nodes
+    if not (is_inside and (is_part or walk[-1] == problem.goal_nodes[0])) or not all(
         b in domain.indices[domain.indptr[a] : domain.indptr[a + 1]] for a, b in pairwise(walk)
     ):
         raise VeilrouteError("the program's walk does not lead along edges from the start to the goal")
     nodes = np.array(walk, dtype=np.int64)
-    if not all(np.isin(task.posts.nodes_of(i), nodes).any() for i in group):
+    if not is_part and not all(np.isin(task.posts.nodes_of(i), nodes).any() for i in group):
         raise VeilrouteError("the program's walk does not pass all members of its class")
-    return walk_cost(domain, nodes)
+    return nodes

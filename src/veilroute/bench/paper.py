@@ -27,8 +27,6 @@ MERGE_COST = {"blind": Method("pbp", "merge-bb", "cost-asc", "blind"), "tunnel":
 
 # Tables 1 and 2, at k = 2, ell = 1, radius 0, m = infinity; in the paper's order, ours last.
 PARTITIONING = (*NAIVE.values(), *DF_BB.values(), *MERGE_RANDOM.values(), *MERGE_COST.values(), OPTIMAL)
-# Those that prove something, and that are measured against Naive.
-RATED = tuple(method for method in PARTITIONING if method.partitioner != "naive")
 # The figure of convergence, from the same cells.
 CONVERGING = tuple(method for method in PARTITIONING if method.heuristic == "tunnel" or method == OPTIMAL)
 
@@ -53,8 +51,7 @@ def method_label(method: Method) -> str:
     if method == OPTIMAL:
         return "optimal (exact)"
     if method.command:
-        program, _, rest = method.command.partition(" ")
-        return f"{program.replace(chr(92), '/').rpartition('/')[2]} {rest}".strip()
+        return method.name.partition("/")[2]
     if method in BOUNDED:
         return _LABELS[method.planner]
     planner = "" if method.planner == "pbp" else method.planner

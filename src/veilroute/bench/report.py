@@ -7,21 +7,20 @@ import base64
 import html
 import math
 import re
-import shlex
 import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from string import Template
 
 from veilroute.bench.cells import Cell, Record
-from veilroute.bench.comparing import build_tables, compare_programs
 from veilroute.bench.design import Picture, Selection, Suite, order_of, paper_file
 from veilroute.bench.paper import MAPS, method_label
-from veilroute.bench.suites import SIZED_SUITES, SUITES, find_suite
+from veilroute.bench.suites import find_suite
 from veilroute.bench.table import Table, counted, escape_markdown, format_seconds, listed
+from veilroute.bench.tables import compare_programs
 from veilroute.domain.graph import Domain
 from veilroute.jsontext import write_file
 
@@ -90,7 +89,7 @@ def how_it_was_made(names: Sequence[str | Suite], records: Sequence[Record], not
     suites = [find_suite(each) if isinstance(each, str) else each for each in names]
     own = [record for record in records if any(suite.holds(record.cell) for suite in suites)]
     failed = sorted((record for record in own if not record.has_ended), key=order_of)
-    stopped = [record for record in own if record.has_ended and not record.outcome.is_finished]
+    stopped = [record for record in own if record.has_ended and record.outcome.is_finished is False]
     yield from (f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes)
     yield f"Suites: {listed(suite.name for suite in suites)}."
     yield (
@@ -197,25 +196,23 @@ def write_report(
             page.add_text("Here:")
             page.add_bullets(sentences)
         for table in tables:
-            page.add_table(_only_drawn(table, drawn) if "picture" in table.columns else table)
+            page.add_table(table)
+        if (missing := sum(record.cell.keep_playbook for record in chosen.records) - len(drawn)) > 0:
+            page.add_text(f"{counted(missing, 'playbook')} not drawn: the record has none, or its map is not here.")
         for picture in drawn:
             page.add_picture(picture)
-            paths += [picture.png, picture.svg, picture.pdf]
-        kept += _write_tables(folder, [*tables, *_details(suite, chosen, tables)])
-        page.add_text("Made by:")
-        page.add_command(suite_command(command, suite.name))
+            paths += picture.paths
+        kept += _write_tables(folder, [*tables, *_further(suite, chosen, tables)])
     files = ReportFiles(out / "report.html", out / "report.md", tuple(paths), tuple(kept))
     write_file(files.html, page.to_html())
     write_file(files.markdown, page.to_markdown())
     return files
 
 
-def _details(suite: Suite, chosen: Selection, tables: Sequence[Table]) -> list[Table]:
-    """Means with intervals, rows for each map, tests and times, for the files of a suite that does not show them."""
-    if not chosen.records:
-        return []
-    shown = {table.name for table in tables}
-    return [table for table in build_tables(chosen, name=suite.name) if table.name not in shown]
+def _further(suite: Suite, chosen: Selection, tables: Sequence[Table]) -> list[Table]:
+    """The tables that a suite does not show."""
+    names = {table.name for table in tables}
+    return [table for table in suite.details(chosen) if table.name not in names] if chosen.records else []
 
 
 def _write_tables(folder: Path, tables: Iterable[Table]) -> Iterator[Path]:
@@ -224,34 +221,3 @@ def _write_tables(folder: Path, tables: Iterable[Table]) -> Iterator[Path]:
             path = folder / f"{table.name}.{suffix}"
             write_file(path, text)
             yield path
-
-
-def suite_command(command: str, suite_name: str) -> str:
-    """The command that makes one suite: the same with its name in place of the suite that was asked for.
-
-    With options that not every suite takes it stays as it was; that makes this suite too.
-    """
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return command
-    options = {word.partition("=")[0] for word in words}
-    is_for_all = "--method" not in options and ("--candidates" not in options or suite_name in SIZED_SUITES)
-    places = [i for i, word in enumerate(words) if word in (*SUITES, "all") and "bench" in words[:i]]
-    if not is_for_all or not places:
-        return command
-    words[places[0]] = suite_name
-    if "--reading" in words:  # the suite authors is named already, and others do not take it
-        at = words.index("--reading")
-        del words[at : at + 2]
-    return shlex.join(words)
-
-
-def _only_drawn(table: Table, drawn: Iterable[Picture]) -> Table:
-    """The table of examples without the names of pictures that could not be drawn."""
-    there = {picture.png.name for picture in drawn}
-    at = table.columns.index("picture")
-    rows = tuple((*row[:at], row[at] if row[at] in there else "not drawn", *row[at + 1 :]) for row in table.rows)
-    is_missing = any(row[at] == "not drawn" for row in rows)
-    missing = ("Not drawn: the record holds no playbook, or its map is not here.",) * is_missing
-    return replace(table, rows=rows, notes=(*table.notes, *missing))

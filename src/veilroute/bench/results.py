@@ -24,7 +24,7 @@ FILE_NAME = "records.jsonl"
 class RecordStore(dict[str, Record]):
     """The records in a folder by their cells' keys; a context manager, which makes the folder and is open for more.
 
-    Records of other experiments stay in the file and are there for whoever asks by key.
+    Records of other experiments stay in the file, and are found by their keys.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -103,8 +103,10 @@ class RecordStore(dict[str, Record]):
 def read_records(path: Path) -> dict[str, Record]:
     """Read a records file: records by their cell's key, in the order of the file.
 
-    Of several records of one cell the first counts, or the first without an error where there is one. What stands
-    behind the last end of a line is the torn line of a killed run, and is passed over.
+    Of several records of one cell that the same plug-ins made, or none, the first counts, or the first without an error
+    if there is one. A record that other plug-ins made than those of the record before it takes the place of that one,
+    with an error too: the cell was run again because they had changed. What stands behind the last end of a line is the
+    torn line of a killed run, and is passed over.
     """
     records: dict[str, Record] = {}
     for number, line in enumerate(read_bytes(path).split(b"\n")[:-1], start=1):
@@ -114,7 +116,7 @@ def read_records(path: Path) -> dict[str, Record]:
 
 def _keep(records: dict[str, Record], record: Record) -> None:
     known = records.get(record.cell.key)
-    if known is None or (known.outcome.error and not record.outcome.error):
+    if known is None or known.plugins != record.plugins or (known.outcome.error and not record.outcome.error):
         records[record.cell.key] = record
 
 

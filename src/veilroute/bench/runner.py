@@ -4,7 +4,7 @@ not recorded yet, each recorded as soon as it is finished.
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import suppress
@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 from veilroute.adversary import ADVERSARIES, watch_playbook
 from veilroute.auditing import audit_playbook
 from veilroute.bench.authors import read_as_authors
-from veilroute.bench.cells import CARRIED, SPREAD, TEXT, Cell, Method, Outcome, Record
-from veilroute.bench.executors import Stopwatch, TimeEstimate, Workforce, peak_memory_mb, provenance
+from veilroute.bench.cells import CARRIED, SPREAD, TEXT, Cell, Method, Outcome, Plugins, Record
+from veilroute.bench.executors import MemoryGauge, Stopwatch, TimeEstimate, Workforce, provenance
 from veilroute.bench.external import run_external
 from veilroute.bench.results import RecordStore
+from veilroute.bench.table import counted
 from veilroute.covering.cover import cover
 from veilroute.domain import Domain, WithinDistance, draw_candidates, generate_rooms, generate_streets, grid_domain
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
@@ -31,6 +32,8 @@ from veilroute.solver import solve
 
 _SHOWN = 300
 _TICK_S = 0.25
+_DOZEN = 12  # up to so many candidates the exact partitioner does without linear programmes
+_WARM_UP_S = 1.0  # for more than a dozen, which slow methods would search for long
 
 # A Dask worker may have several threads. Cells take turns, because two at once would spoil each other's times.
 _one_at_a_time = threading.Lock()
@@ -58,8 +61,10 @@ def run_cell(job: Job) -> dict[str, Any]:
 
     What goes wrong with the cell is told in the record; the run goes on with the others.
     """
+    plugins: Plugins = {}
     with _one_at_a_time:
         try:
+            plugins = job.cell.method.plugins(as_loaded=True)
             outcome = _run(job)
             dump_canonical(outcome.to_dict())  # a figure that cannot be written down fails here, not where it is kept
         except VeilrouteError as error:
@@ -67,7 +72,7 @@ def run_cell(job: Job) -> dict[str, Any]:
         except Exception as error:
             # A fault of ours in one method must not cost somebody the other cells of a night.
             outcome = failed_outcome(f"{type(error).__name__}: {error}")
-        return Record(job.cell, outcome, provenance(job.run_id)).to_dict()
+        return Record(job.cell, outcome, provenance(job.run_id, plugins)).to_dict()
 
 
 def failed_outcome(reason: str) -> Outcome:
@@ -92,19 +97,22 @@ def _run(job: Job) -> Outcome:
         raise InvalidInputError("map", f"the one with SHA-256 {cell.map_sha256[:12]}...", domain.sha256[:12])
     is_bounded = cell.m_ratio is not None or cell.m is not None
     if not cell.method.command:
-        _warm_up(cell.method, cell.radius, is_bounded, is_grid=domain.grid is not None)
+        is_grid, is_large = domain.grid is not None, cell.num_candidates > _DOZEN
+        _warm_up(cell.method, cell.radius, is_bounded, is_grid=is_grid, is_large=is_large)
     instance = cell.instance
     problem = Problem(domain, [Trip(instance.start, instance.goal)], instance.candidates, WithinDistance(cell.radius))
-    if cell.method.command:
-        privacy = Privacy(cell.k, cell.ell, None, cell.spread)
-        return run_external(cell.method.command, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s)
     if cell.reading != TEXT:
         return _read_as_authors(cell, problem)
     m = bounded_m(problem, cell.m_ratio) if cell.m is None else cell.m
+    if cell.method.command:
+        privacy = Privacy(cell.k, cell.ell, m, cell.spread)
+        return run_external(cell.method.command, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s)
     asked: dict[str, Any] = {"k": cell.k} if cell.risk is None else {"risk": cell.risk}
     privacy = Privacy(ell=cell.ell, m=m, spread=cell.spread, mechanism=cell.mechanism, **asked)
-    if cell.is_watched:
-        problem = replace(problem, prior=[1 / rank for rank in range(1, cell.num_candidates + 1)])
+    prior = instance.prior
+    if prior is None and cell.is_watched:
+        prior = tuple(1 / rank for rank in range(1, cell.num_candidates + 1))
+    problem = replace(problem, prior=prior)
     found: list[Incumbent] = []
     counts: Mapping[str, int] = {}
 
@@ -115,9 +123,10 @@ def _run(job: Job) -> Outcome:
         if progress.incumbent is not None and progress.incumbent not in found[-1:]:
             found.append(progress.incumbent)
 
-    stopwatch = Stopwatch()
+    memory, stopwatch = MemoryGauge(), Stopwatch()
     playbook = _solve(cell.method, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s, progress=collect)
     runtime_s, cpu_s = stopwatch.read()
+    memory_mb = memory.read_mb()
     claims = playbook.claims
     return Outcome(
         status=playbook.status,
@@ -130,7 +139,7 @@ def _run(job: Job) -> Outcome:
         mac_lower_bound=None if claims.mac_lower_bound is None else float(claims.mac_lower_bound),
         runtime_s=runtime_s,
         improvements=tuple((float(best.elapsed_s), int(best.num_anonymized), float(best.mac)) for best in found),
-        peak_memory_mb=peak_memory_mb(),
+        memory_mb=memory_mb,
         cpu_s=cpu_s,
         num_expansions=counts.get("expansions"),
         num_searches=counts.get("searches"),
@@ -144,10 +153,10 @@ def _run(job: Job) -> Outcome:
 def _read_as_authors(cell: Cell, problem: Problem) -> Outcome:
     privacy = Privacy(cell.k, cell.ell, None, cell.spread)
     watch, is_carried = Watch(time_limit_s=cell.time_limit_s), cell.reading == CARRIED
-    stopwatch = Stopwatch()
+    memory, stopwatch = MemoryGauge(), Stopwatch()
     outcome = read_as_authors(problem, privacy, cell.method, cell.m_ratio, is_carried=is_carried, watch=watch)
     runtime_s, cpu_s = stopwatch.read()
-    return replace(outcome, runtime_s=runtime_s, cpu_s=cpu_s, peak_memory_mb=peak_memory_mb())
+    return replace(outcome, runtime_s=runtime_s, cpu_s=cpu_s, memory_mb=memory.read_mb())
 
 
 def _guesses(playbook: Playbook) -> Iterator[tuple[str, float, float]]:
@@ -171,17 +180,19 @@ def _parse_map(text: str) -> Domain:
 
 
 @cache
-def _warm_up(method: Method, radius: float, is_bounded: bool, *, is_grid: bool = True) -> None:
-    """Compile, or load, what the method runs, so that no cell is charged for it: a tiny problem of the same kind."""
-    domain = generate_rooms(12, 16, seed=1) if is_grid else generate_streets(5, 5, seed=1)
-    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
-    places = draw_candidates(domain, start, goal, 6, seed=1)
-    problem = Problem(domain, [Trip(start, goal)], places, WithinDistance(radius))
-    cover(problem, [])
-    for k in (2, 3):
-        privacy = Privacy(k, 1.0, bounded_m(problem, 0.5 if is_bounded else None), SPREAD)
-        with suppress(VeilrouteError):  # the cell itself will tell
-            _solve(method, problem, privacy, seed=0)
+def _warm_up(method: Method, radius: float, is_bounded: bool, *, is_grid: bool = True, is_large: bool = False) -> None:
+    """Compile, or load, what the method runs, so that no cell is charged for it: tiny problems of the same kind."""
+    streets = generate_streets(5, 5, seed=1)  # where the first partition of more than a dozen is not the best at once
+    small, large = (generate_rooms(12, 16, seed=1) if is_grid else streets, 6, None), (streets, _DOZEN + 2, _WARM_UP_S)
+    for domain, num, limit_s in (small, large)[: 1 + is_large]:
+        start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+        places = draw_candidates(domain, start, goal, num, seed=1)
+        problem = Problem(domain, [Trip(start, goal)], places, WithinDistance(radius))
+        cover(problem, [])
+        for k in (2, 3):
+            privacy = Privacy(k, 1.0, bounded_m(problem, 0.5 if is_bounded else None), SPREAD)
+            with suppress(VeilrouteError):  # the cell itself will tell
+                _solve(method, problem, privacy, seed=0, time_limit_s=limit_s)
 
 
 @dataclass(frozen=True)
@@ -223,20 +234,31 @@ def run_cells(
     retry_errors: bool = False,
     report: Callable[[RunProgress], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> RunReport:
     """Run the cells that the open store does not hold, in this order, and add each to it when it is finished.
 
-    With ``retry_errors`` cells whose record tells of an error are run again. ``report`` is called, and ``should_stop``
-    asked, now and then; true means that no further cell is begun. Those that are running are still recorded.
+    A record that another version of a plug-in made than the one that is installed here now, or an unknown one, is taken
+    out of the store, and its cell is run again. With ``retry_errors`` so are cells whose record tells of an error.
+    ``report`` is called, and ``should_stop`` asked, now and then; true means that no further cell is begun. Those that
+    are running are still recorded. ``warn`` gets a line about plug-ins that have changed, or that differ on a worker.
     """
     texts = {name: map_text(domain) for name, domain in domains.items()}
-    run = _Run(store, workforce, texts, run_id, len(cells), report, should_stop)
+    run = _Run(store, workforce, texts, run_id, len(cells), report, should_stop, warn)
+    for method in {tuple(cell.method.parts.items()): cell.method for cell in cells}.values():
+        run.plugins |= {(kind, method.parts[kind]): found for kind, found in method.plugins().items()}
+    changes: Counter[str] = Counter()
     for cell in cells:
+        if cell.key in store and (change := run.change_since(store[cell.key])):
+            changes[change] += 1
+            del store[cell.key]
         if cell.key not in store or (retry_errors and store[cell.key].outcome.error):
             run.waiting.append(cell)
         else:
             run.estimate.learn(store[cell.key])
     if run.waiting:
+        numbers = {change: f"{counted(num, 'cell')} run{'s' * (num == 1)} again" for change, num in changes.items()}
+        run.remarks = [f"{change}: {number}" for change, number in numbers.items()]
         try:
             run.work()
         except BaseException:
@@ -247,6 +269,10 @@ def run_cells(
         report(RunProgress(len(cells), len(cells), num_workers=0, seconds_left=0.0))
     records = tuple(store[cell.key] for cell in cells if cell.key in store)
     return RunReport(records, len(cells), run.num_finished)
+
+
+def _told(plugin: Mapping[str, str]) -> str:
+    return f"{plugin['package']} {plugin['version']} (source {plugin['sha256'][:8] or 'unknown'})"
 
 
 class _Begun(NamedTuple):
@@ -270,6 +296,10 @@ class _Run:
     num_cells: int
     report: Callable[[RunProgress], None]
     should_stop: Callable[[], bool]
+    warn: Callable[[str], None]
+    #: By kind and name: what is installed here now, or of a plug-in that is not, what the first worker has.
+    plugins: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)  #: What is warned of, once there are workers.
     num_finished: int = 0
     waiting: deque[Cell] = field(default_factory=deque)
     suspects: deque[Cell] = field(default_factory=deque)
@@ -281,6 +311,8 @@ class _Run:
         num_before = self.num_cells - len(self.waiting)
         executor = self.workforce.open()
         self._tell(num_before)
+        for line in self.remarks:
+            self.warn(line)
         while self.waiting or self.suspects or self.running:
             if self.should_stop():
                 self.waiting.clear()
@@ -333,10 +365,38 @@ class _Run:
             self.suspects.append(begun.cell)
         else:
             outcome = failed_outcome("the process that ran it died each time: killed, or out of memory")
-            self._record(Record(begun.cell, outcome, provenance(self.run_id)).to_dict(), None)
+            expected = {kind: self.plugins.get((kind, part), {}) for kind, part in begun.cell.method.parts.items()}
+            plugins = {kind: found for kind, found in expected.items() if found}
+            self._record(Record(begun.cell, outcome, provenance(self.run_id, plugins)).to_dict(), None)
         return loss == "executor"
 
+    def change_since(self, record: Record) -> str:
+        """How a plug-in has changed since a record was made, in words; empty if none has."""
+        for kind, part in record.cell.method.parts.items():
+            now, then = self.plugins.get((kind, part)), record.plugins.get(kind)
+            if now is not None and now != then:
+                package, version = now["package"], now["version"]
+                if then is None:
+                    return f"it is not recorded which {package} ran"
+                if (then["package"], then["version"]) != (package, version):
+                    return f"{then['package']} {then['version']} is {package} {version} now"
+                return f"{package} {version} has changed since"
+        return ""
+
     def _record(self, data: dict[str, Any], turnaround_s: float | None) -> None:
+        plugins: Plugins = data["provenance"].get("plugins", {})
+        for kind, found in plugins.items():
+            expected = self.plugins.setdefault((kind, data["cell"]["method"][kind]), found)
+            if found != expected:
+                trouble = f"a worker has {_told(found)}, this run {_told(expected)}"
+                trouble += "; install the same for all workers and restart them"
+                line = f"{trouble}. What that worker runs counts as an error, and the same command runs it again"
+                if line not in self.remarks:
+                    self.remarks.append(line)
+                    self.warn(line)
+                # No plug-in is named in this record, because none must be taken for what made it.
+                provenance = {name: value for name, value in data["provenance"].items() if name != "plugins"}
+                data = {**data, "outcome": failed_outcome(trouble).to_dict(), "provenance": provenance}
         self.estimate.learn(self.store.append(data), turnaround_s)
         self.num_finished += 1
 

@@ -8,27 +8,16 @@ from __future__ import annotations
 
 import math
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from veilroute.bench.cells import Instance, Method
-from veilroute.bench.comparing import build_findings, build_tables, draw_pictures
 from veilroute.bench.dataset import MAX_SIZE, grown_candidates
-from veilroute.bench.design import (
-    EXPERIMENT_KEYS,
-    TIME_LIMITS_S,
-    Suite,
-    Variation,
-    paper_file,
-    read_toml,
-    read_variation,
-)
-from veilroute.bench.suites import MAX_PAIRS, SUITES, Terrain, find_terrain, read_method
+from veilroute.bench.design import TIME_LIMITS_S, Suite, Variation, paper_file, read_toml
+from veilroute.bench.suites import MAX_PAIRS, Terrain, check_keys, find_terrain, read_method, read_suites, read_text
 from veilroute.checks import check_whole, is_number, is_whole
 from veilroute.domain import Domain, draw_candidates, generate_rooms, generate_streets
 from veilroute.domain.graph import plain_label
@@ -48,8 +37,6 @@ _TERRAIN_KINDS = ("maps", "file", "rooms", "streets")
 _TERRAIN_KEYS = ("name", "start", "goal", "candidates", "seed")  # not for maps
 _SMALLEST = {"rooms": 12, "streets": 3}  # on a side
 _MOST_CELLS = {"rooms": 2 * 10**7, "streets": 10**6}
-_TOLD = ("title", "about", "shown_as")  # what an experiment says of all that have its name
-_NAME = re.compile("[a-z0-9][a-z0-9-]{0,59}")
 _MOST_TRIES = 100
 _USUAL_CANDIDATES = 16
 _PAIRS = f"an integer from 1 to {MAX_PAIRS}"
@@ -127,7 +114,8 @@ class Study:
         instances.sort(key=lambda instance: instance.seed)  # stable: pair by pair, and for each pair map by map
         remark = "; ".join(dict.fromkeys(part.remark for part in parts if not domains.keys().isdisjoint(part.domains)))
         remark += f"; left out, beyond most_nodes: {', '.join(large)}" if large else ""
-        return Terrain(domains, tuple(instances), any(part.is_generated for part in parts), remark)
+        generated = frozenset(name for part in parts if part.is_generated for name in part.domains)
+        return Terrain(domains, tuple(instances), bool(generated), remark, generated)
 
 
 def shipped_studies() -> tuple[str, ...]:
@@ -141,8 +129,7 @@ def read_study(source: str | Path) -> Study:
     if source == "paper":
         return replace(_study(paper_file(), "paper", Path()), is_paper=True)
     if source in shipped_studies():
-        data = resources.files("veilroute.bench").joinpath(_FOLDER, f"{source}.toml").read_bytes()
-        return _study(read_toml(data, f"{source}.toml"), str(source), Path())
+        return _study(paper_file(str(source)), str(source), Path())
     path = Path(source)
     if not path.is_file():
         raise InvalidInputError("STUDY", f"a .toml file, or one of {', '.join(shipped_studies())}", str(source))
@@ -152,7 +139,7 @@ def read_study(source: str | Path) -> Study:
 def _study(data: Mapping[str, Any], name: str, folder: Path) -> Study:
     if data.get("format") != FORMAT:
         raise InvalidInputError("format", f'"{FORMAT}"', data.get("format"))
-    _check_keys(data, _KEYS, "")
+    check_keys(data, _KEYS, "")
     usual = _preset({key: value for key, value in data.items() if key in _PRESET_KEYS}, Preset(), "")
     stated = data.get("preset", {})
     if not isinstance(stated, Mapping):
@@ -166,13 +153,21 @@ def _study(data: Mapping[str, Any], name: str, folder: Path) -> Study:
     experiments = data.get("experiment")
     if not isinstance(experiments, list) or not experiments:
         raise InvalidInputError("experiment", "at least one [[experiment]]")
-    title = _text(data, "title", name)
-    return Study(name, title, _text(data, "about", ""), presets, tuple(_suites(experiments)), tuple(terrain), folder)
+    title = read_text(data, "title", name)
+    return Study(
+        name,
+        title,
+        read_text(data, "about", ""),
+        presets,
+        tuple(read_suites(experiments, _read_method)),
+        tuple(terrain),
+        folder,
+    )
 
 
 def _check_terrain(spec: Mapping[str, Any], where: str) -> None:
     """Refuse a terrain that says something else than what there is for its kind."""
-    _check_keys(spec, (*_TERRAIN_KINDS, *_TERRAIN_KEYS), f"{where}.")
+    check_keys(spec, (*_TERRAIN_KINDS, *_TERRAIN_KEYS), f"{where}.")
     if sum(kind in spec for kind in _TERRAIN_KINDS) != 1:
         raise InvalidInputError(where, "one of maps, file, rooms and streets", ", ".join(spec))
     if "maps" in spec:
@@ -186,55 +181,8 @@ def _check_terrain(spec: Mapping[str, Any], where: str) -> None:
         if maps != "paper" and not (isinstance(maps, list) and maps and all(isinstance(each, str) for each in maps)):
             raise InvalidInputError(f"{where}.maps", 'a list of names, or "paper"', maps)
     for name in ("file", "name"):
-        if not _text(spec, name, "usual"):
+        if not read_text(spec, name, "usual"):
             raise InvalidInputError(f"{where}.{name}", "text that is not empty")
-
-
-def _suites(experiments: Sequence[Mapping[str, Any]]) -> Iterator[Suite]:
-    """The experiments by name: those that are shown as the paper's tables, and those with tables of their own."""
-    named: dict[str, list[Mapping[str, Any]]] = {}
-    for number, data in enumerate(experiments):
-        _check_keys(data, ("name", *_TOLD, *EXPERIMENT_KEYS), f"experiment[{number}].")
-        name = data.get("name")
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            expected = "lower case letters, digits and hyphens, at most 60"
-            raise InvalidInputError(f"experiment[{number}].name", expected, name)
-        named.setdefault(name, []).append(data)
-    for name, parts in named.items():
-        first = parts[0]
-        variations = []
-        for part in parts:
-            own = {key: value for key, value in part.items() if key not in ("name", *_TOLD)}
-            variations.append(read_variation(own, name, _read_method))
-            for key in _TOLD:
-                if key in part and part[key] != first.get(key):
-                    raise InvalidInputError(f"{name}.{key}", "the same in all experiments of one name", part[key])
-            for key in ("watched", "keep_playbook"):
-                if part.get(key, False) != first.get(key, False):
-                    raise InvalidInputError(f"{name}.{key}", "the same in all experiments of one name")
-        shown_as = first.get("shown_as")
-        if shown_as is not None:
-            if not isinstance(shown_as, str) or shown_as not in SUITES:
-                raise UnknownMethodError(f"{name}.shown_as", shown_as, tuple(SUITES))
-            _check_shown(name, variations, shown_as)
-            yield replace(SUITES[shown_as], name=name, variations=tuple(variations))
-        else:
-            yield Suite(
-                name, _text(first, "title", name), "", _text(first, "about", ""), "", tuple(variations),
-                partial(build_tables, name=name), build_findings, partial(draw_pictures, name=name),
-            )  # fmt: skip
-
-
-def _check_shown(name: str, variations: Sequence[Variation], shown_as: str) -> None:
-    """Refuse settings that the tables of the paper's suite do not tell apart, or do not have."""
-    for variation in variations:
-        lacks = [list(variation.beyond(other)) for other in SUITES[shown_as].variations]
-        if wrong := min(lacks, key=len):
-            setting, there, here = wrong[0]
-            raise InvalidInputError(f"{name}.{setting}", f"{there}, as {shown_as} has it, or no shown_as", here)
-    limits, known = ({variation.limits_s for variation in each} for each in (variations, SUITES[shown_as].variations))
-    if len(limits) > 1 and not limits <= known:
-        raise InvalidInputError(f"{name}.time_limit_s", "one for all experiments of that name, or no shown_as")
 
 
 def _read_method(text: str) -> Method:
@@ -242,7 +190,7 @@ def _read_method(text: str) -> Method:
 
 
 def _preset(data: Mapping[str, Any], usual: Preset, where: str) -> Preset:
-    _check_keys(data, _PRESET_KEYS, where)
+    check_keys(data, _PRESET_KEYS, where)
     limit = data.get("time_limit_s", usual.time_limit_s)
     if not is_number(limit, *TIME_LIMITS_S):
         raise InvalidInputError(f"{where}time_limit_s", "a number of seconds > 0, at most 1e9", limit)
@@ -254,21 +202,6 @@ def _preset(data: Mapping[str, Any], usual: Preset, where: str) -> Preset:
     if "pairs" in data:
         whole["pairs"] = check_whole(f"{where}pairs", data["pairs"], _PAIRS, least=1, most=MAX_PAIRS)
     return replace(usual, time_limit_s=float(limit), **whole)
-
-
-def _check_keys(data: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    if not isinstance(data, Mapping):
-        raise InvalidInputError(where.rstrip("."), "a table", data)
-    for key in data:
-        if key not in known:
-            raise InvalidInputError(f"{where}{key}", f"one of {', '.join(known)}", key)
-
-
-def _text(data: Mapping[str, Any], key: str, usual: str) -> str:
-    value = data.get(key, usual)
-    if not isinstance(value, str):
-        raise InvalidInputError(key, "text", value)
-    return value
 
 
 def _smaller(variations: Sequence[Variation], most: int) -> Iterator[Variation]:
@@ -295,7 +228,7 @@ def _own_terrain(spec: Mapping[str, Any], where: str, folder: Path, preset: Pres
     if kind == "file":
         path = folder / spec["file"]
         stated, domain = _read_file(path)
-        name = _text(spec, "name", path.name.partition(".")[0])
+        name = read_text(spec, "name", path.name.partition(".")[0])
     else:
         size, least, most_cells = spec[kind], _SMALLEST[kind], _MOST_CELLS[kind]
         is_size = isinstance(size, list) and len(size) == 2 and all(is_whole(each, least) for each in size)
@@ -305,7 +238,7 @@ def _own_terrain(spec: Mapping[str, Any], where: str, folder: Path, preset: Pres
         if preset.most_nodes is not None and size[0] * size[1] > preset.most_nodes:
             return None
         make = generate_rooms if kind == "rooms" else generate_streets
-        domain, name = make(*size, seed=seed), _text(spec, "name", f"{kind}-{size[0]}x{size[1]}")
+        domain, name = make(*size, seed=seed), read_text(spec, "name", f"{kind}-{size[0]}x{size[1]}")
     instances = tuple(_instances(spec, where, name, domain, stated, seed, preset.pairs, most))
     return Terrain({name: domain}, instances, kind != "file", f"running on {name}, {domain.num_nodes} nodes")
 
@@ -321,9 +254,9 @@ def _read_file(path: Path) -> tuple[InstanceFile | None, Domain]:
         raise InvalidInputError(path.name, "an instance with one trip", len(stated.problem.trips))
     if not isinstance(stated.problem.visibility, AtNode | WithinDistance):
         raise InvalidInputError(path.name, "candidates that are seen from nearby; radius in the study says how near")
-    if stated.problem.prior is not None or stated.problem.objective != "mac":
-        expected = "an instance without prior and objective, which a study does not take; leave them out"
-        raise InvalidInputError(path.name, expected)
+    if stated.problem.objective != "mac":
+        expected = 'the objective "mac", because the tables of a study compare MACs; take "objective" out of a copy'
+        raise InvalidInputError(path.name, expected, stated.problem.objective)
     return stated, stated.problem.domain
 
 
@@ -334,13 +267,17 @@ def _instances(
     """The instance of the file, or that of the study, or drawn ones."""
     trip = None if stated is None else stated.problem.trips[0]
     ends = [spec.get("start", trip and trip.start), spec.get("goal", trip and trip.goal)]
+    prior = None if stated is None else stated.problem.prior
+    if prior is not None and "candidates" in spec:
+        expected = "no candidates beside a file with a prior, which has a weight for each of its own"
+        raise InvalidInputError(f"{where}.candidates", expected)
     candidates = spec.get("candidates", None if stated is None else list(stated.problem.candidates))
     if (ends[0] is None) != (ends[1] is None):
         raise InvalidInputError(where, "start and goal, or neither")
     if isinstance(candidates, list):
         if ends[0] is None:
             raise InvalidInputError(f"{where}.start", "start and goal for the candidates listed")
-        yield _instance(where, name, domain, ends, candidates)
+        yield replace(_instance(where, name, domain, ends, candidates), prior=None if prior is None else tuple(prior))
         return
     if domain.num_nodes < 4:
         raise InvalidInputError(where, "a map with at least 4 nodes", domain.num_nodes)

@@ -5,28 +5,21 @@ The instances are the paper's on its maps, or seeded ones on generated maps.
 
 import math
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from veilroute.bench.cells import EXTERNAL, Cell, Instance, Method
-from veilroute.bench.design import Suite, Variation, check_draws
-from veilroute.bench.examples import EXAMPLES_SUITE
-from veilroute.bench.impact import KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
-from veilroute.bench.observing import ADVERSARIES_SUITE
-from veilroute.bench.paper import (
-    MAPS,
-    SIZES,
-    cell_instance,
-    map_fingerprints,
-    method_label,
-    read_paper_instances,
-)  # fmt: skip
-from veilroute.bench.partitioning import CONVERGENCE_SUITE, TABLE1_SUITE, TABLE2_SUITE
+from veilroute.bench import design
+from veilroute.bench.cells import EXTERNAL, Cell, Instance, Method, method_from_name
+from veilroute.bench.design import EXPERIMENT_KEYS, SETTING_FIELDS, Picture, Selection, Suite, Variation
+from veilroute.bench.paper import MAPS, SIZES, cell_instance, map_fingerprints, method_label, read_paper_instances
 from veilroute.bench.printed import PRINTED_SUITE
 from veilroute.bench.table import listed
+from veilroute.bench.tables import LAYOUT_KEYS, Layout, build_details, build_findings, build_tables, read_layout
 from veilroute.checks import check_whole, is_number
 from veilroute.domain import Domain, draw_candidates, generate_rooms
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
@@ -35,15 +28,82 @@ from veilroute.jsontext import read_bytes
 from veilroute.maps import MapStore, hash_text
 from veilroute.registry import read_option
 
-_SUITES = (
-    TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE, CONVERGENCE_SUITE, KLR_SUITE,
-    EXAMPLES_SUITE, ADVERSARIES_SUITE, PRINTED_SUITE,
-)  # fmt: skip
+#: Suites with tables that no layout has, as which an experiment may be shown.
+_OWN_TABLES = {PRINTED_SUITE.name: PRINTED_SUITE}
+_TOLD = ("title", "about", "where", "found", "shown_as", *LAYOUT_KEYS)  # of all experiments that have one name
+_ALIKE = ("watched", "keep_playbook")  # in all of them
+_NAME = re.compile("[a-z0-9][a-z0-9-]{0,59}")
 
-#: By name, in the order of a report; ``all`` stands for all of them but ``as-printed``, which runs them otherwise.
-SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}
+
+def read_suites(
+    experiments: Sequence[Mapping[str, Any]], read: Callable[[str], Method] = method_from_name
+) -> Iterator[Suite]:
+    """The experiments of a study's file; several with one name are one suite."""
+    named: dict[str, list[Mapping[str, Any]]] = {}
+    for number, data in enumerate(experiments):
+        check_keys(data, ("name", *_TOLD, *EXPERIMENT_KEYS), f"experiment[{number}].")
+        name = data.get("name")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            expected = "lower case letters, digits and hyphens, at most 60"
+            raise InvalidInputError(f"experiment[{number}].name", expected, name)
+        named.setdefault(name, []).append(data)
+    for name, (first, *others) in named.items():
+        for part, key in product(others, (*_TOLD, *_ALIKE)):
+            told, first_told = (each.get(key, False if key in _ALIKE else first.get(key)) for each in (part, first))
+            if told != first_told:
+                raise InvalidInputError(f"{name}.{key}", "the same in all experiments of one name", told)
+        variations = tuple(
+            design.read_variation({key: value for key, value in part.items() if key in EXPERIMENT_KEYS}, name, read)
+            for part in (first, *others)
+        )
+        methods = tuple(dict.fromkeys(method for each in variations for method in each.methods))
+        title, about, where, found = (
+            read_text(first, key, name if key == "title" else "", name) for key in ("title", "about", "where", "found")
+        )
+        layout = read_layout(first, name, title, methods)
+        shown_as = first.get("shown_as")
+        if shown_as is None:
+            yield Suite(
+                name, title, where, about, found, variations, partial(build_tables, layout),
+                partial(build_findings, layout), partial(_draw, layout), partial(build_details, layout),
+            )  # fmt: skip
+        elif isinstance(shown_as, str) and shown_as in _OWN_TABLES:
+            yield replace(_OWN_TABLES[shown_as], name=name, variations=variations)
+        else:
+            expected = f"{listed(_OWN_TABLES)}; other tables are stated by columns, across and rows"
+            raise InvalidInputError(f"{name}.shown_as", expected, shown_as)
+
+
+def _draw(layout: Layout, chosen: Selection, folder: Path, domains: Mapping[str, Domain]) -> list[Picture]:
+    # Here, because it imports matplotlib, which takes its time and is not needed for tables.
+    from veilroute.bench.charts import draw_pictures
+
+    return draw_pictures(layout, chosen, folder, domains)
+
+
+def check_keys(data: Any, known: Sequence[str], where: str) -> None:
+    """Refuse what is no table of a study's file, or has other keys."""
+    if not isinstance(data, Mapping):
+        raise InvalidInputError(where.rstrip("."), "a table", data)
+    for key in data:
+        if key not in known:
+            raise InvalidInputError(f"{where}{key}", f"one of {', '.join(known)}", key)
+
+
+def read_text(data: Mapping[str, Any], key: str, usual: str, where: str = "") -> str:
+    """Text in a study's file."""
+    value = data.get(key, usual)
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{where}.{key}" if where else key, "text", value)
+    return value
+
+
+#: By name, in the order of a report; ``all`` stands for all of them but ``as-printed``, which is a study of its own.
+SUITES: Mapping[str, Suite] = {
+    suite.name: suite for suite in (*read_suites(design.paper_file()["experiment"]), PRINTED_SUITE)
+}
 #: Suites that vary the number of candidates; the others have one.
-SIZED_SUITES = tuple(suite.name for suite in _SUITES if any(variation.is_sized for variation in suite.variations))
+SIZED_SUITES = tuple(name for name, suite in SUITES.items() if any(each.is_sized for each in suite.variations))
 
 # From quick to slow, where they differ by much.
 _PACE = ("optimal", "naive", "rbp", "cbp", "m-pbp", "merge-bb", "df-bb")
@@ -67,12 +127,12 @@ class Choice:
     #: Names of methods, all when empty; one that names a plug-in joins those of the suite.
     methods: tuple[str, ...] = ()
     draws: int = 1  #: How often methods draw that draw at random, at least.
-    externals: tuple[str, ...] = ()  #: Commands that run the programs of others, beside the methods.
+    externals: tuple[tuple[str, str], ...] = ()  #: Names and commands of external programs to run beside the methods.
 
     def __post_init__(self) -> None:
         if not is_number(self.time_limit_s) or not 0 < self.time_limit_s < math.inf:
             raise InvalidInputError("--time-limit", "a number of seconds > 0", self.time_limit_s)
-        check_draws("--draws", self.draws)
+        design.check_draws("--draws", self.draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +143,25 @@ class Terrain:
     instances: tuple[Instance, ...]  #: Pair by pair, and for each pair map by map.
     is_generated: bool
     remark: str  #: Says in one line which maps these are.
+    generated: frozenset[str] = frozenset()  #: Which maps are generated, if not all are alike in this.
+
+    def kind_of(self, map_name: str) -> str:
+        """The kind of a map, so that tables average over no two kinds; empty for a grid that is not generated."""
+        domain = self.domains[map_name]
+        is_generated = self.is_generated and (not self.generated or map_name in self.generated)
+        if domain.streets is not None:
+            return f"streets in {domain.streets.unit}"
+        if domain.grid is None:
+            return "streets in metres" if is_generated else "graph"
+        return "rooms" if is_generated else ""
 
 
-def suite_names(name: str, *, as_printed: bool = False) -> tuple[str, ...]:
-    """The suites that a name stands for: itself, or all for ``all`` and ``paper``; ``as_printed``, that one alone."""
-    if name not in (*SUITES, "all", "paper"):
+def suite_names(name: str) -> tuple[str, ...]:
+    """The suites that a name stands for: itself, or for ``all`` and ``paper`` all of the paper's study."""
+    if name in SUITES:
+        return (name,)
+    if name not in ("all", "paper"):
         raise UnknownMethodError("SUITE", name, (*SUITES, "all", "paper"))
-    if as_printed and name not in ("paper", PRINTED_SUITE.name):
-        raise InvalidInputError("--as-printed", "the whole paper, as 'veilroute bench paper --as-printed'", name)
-    if name in SUITES or as_printed:
-        return (name if name in SUITES else PRINTED_SUITE.name,)
     return tuple(each for each in SUITES if each != PRINTED_SUITE.name)
 
 
@@ -137,12 +206,7 @@ def showing_own(suites: Sequence[Suite], terrain: Terrain, choice: Choice) -> tu
         return lambda cell: cell.key in keys
 
     parts = _cells_by_suite(suites, terrain, choice)
-    every = [cell for own in parts for cell in own]
-    # What a suite of the paper shows beyond its own cells may be among those of the study's other experiments.
-    more = [[] if suite.takes is None else list(filter(suite.takes, every)) for suite in suites]
-    return tuple(
-        replace(suite, takes=taking([*own, *others])) for suite, own, others in zip(suites, parts, more, strict=True)
-    )
+    return tuple(replace(suite, takes=taking(own)) for suite, own in zip(suites, parts, strict=True))
 
 
 def left_out(suites: Iterable[Suite], terrain: Terrain, choice: Choice) -> Iterator[str]:
@@ -164,11 +228,14 @@ def _cells_by_suite(suites: Sequence[Suite], terrain: Terrain, choice: Choice) -
         dict.fromkeys(m.name for suite in suites for variation in suite.variations for m in variation.methods)
     )
     plugins = tuple(read_method(text, known) for text in choice.methods if text not in known)
-    programs = {Method(EXTERNAL, extra=(("command", command),)): None for command in choice.externals}
-    labels = [method_label(program) for program in programs]
-    if twice := next((label for label in labels if labels.count(label) > 1), None):
-        raise InvalidInputError("--external", "programs of different names, so that tables tell them apart", twice)
-    plugins += tuple(programs)
+    pairs = dict.fromkeys(choice.externals)
+    programs = [Method(EXTERNAL, extra=(("command", command), ("name", name))) for name, command in pairs]
+    own = {method for suite in suites for variation in suite.variations for method in variation.methods}
+    labels = [method_label(method) for method in (*programs, *own)]
+    if twice := next((name for name, _ in pairs if labels.count(name) > 1), None):
+        expected = "NAME=COMMAND, with a name that no other program or method has, so that tables tell them apart"
+        raise InvalidInputError("--external", expected, twice)
+    plugins += (*programs,)
     wanted = choice.methods or known
     parts = []
     for suite in suites:
@@ -222,35 +289,27 @@ def _instances_of(variation: Variation, terrain: Terrain) -> tuple[Instance, ...
 
 
 def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterator[Cell]:
-    sizes, draws = _sizes_of(variation, choice), range(max(variation.draws, choice.draws))
+    settings = [
+        dict(zip(SETTING_FIELDS, values, strict=True))
+        for values in product(*(getattr(variation, own) for own in SETTING_FIELDS.values()))
+    ]
+    limits, draws = variation.limits_s or (choice.time_limit_s,), range(max(variation.draws, choice.draws))
     for instance in _instances_of(variation, terrain):
-        settings: Iterator[tuple[Any, ...]] = product(
-            sizes, variation.methods, variation.ks, variation.ells, variation.radii, variation.m_ratios,
-            variation.risks, variation.mechanisms, variation.readings, variation.spreads, variation.ms,
-            variation.limits_s or (choice.time_limit_s,), draws,
-        )  # fmt: skip
-        for size, method, k, ell, radius, m_ratio, risk, mechanism, reading, spread, m, limit, draw in settings:
+        sha256, kind = terrain.domains[instance.map_name].sha256, terrain.kind_of(instance.map_name)
+        choices = product(_sizes_of(variation, choice), variation.methods, settings, limits, draws)
+        for size, method, setting, limit, draw in choices:
             if (draw and not method.draws_at_random) or size > len(instance.candidates):
                 continue
-            # Numbers of one kind each, because 1 and 1.0 would be two keys.
             cell = Cell(
-                instance=replace(instance, candidates=instance.candidates[:size]),
-                map_sha256=terrain.domains[instance.map_name].sha256,
+                instance=replace(instance.first(size), kind=kind),
+                map_sha256=sha256,
                 method=method,
-                k=k,
-                ell=float(ell),
-                radius=float(radius),
-                m_ratio=None if m_ratio is None else float(m_ratio),
-                time_limit_s=float(limit),
+                time_limit_s=float(limit),  # a number of one kind, because 1 and 1.0 would be two keys
                 seed=instance.seed + DRAW_STEP * draw,
                 keep_playbook=variation.keep_playbook,
                 is_watched=variation.is_watched,
-                risk=risk,
-                mechanism=mechanism,
-                reading=reading,
-                spread=spread,
-                m=m,
                 draw=draw,
+                **setting,
             )
             if not method.command or cell.fits_programs:
                 yield cell

@@ -14,8 +14,9 @@ from typer import Argument, Option
 
 from veilroute import __version__
 from veilroute.bench import suites
+from veilroute.bench.design import Selection
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
-from veilroute.bench.external import split_command
+from veilroute.bench.external import read_program
 from veilroute.bench.report import write_report
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
@@ -54,7 +55,9 @@ def run_bench(
         False, "--as-printed", help="With the suite paper: every printed figure beside ours, and whether they agree."
     ),
     external: list[str] | None = Option(
-        None, metavar="'CMD {instance}'", help="Also run this program of others on each instance; may be repeated."
+        None,
+        metavar="NAME=COMMAND",
+        help="Also run this program, as 'mine=./planner -k {k} {instance}'; may be repeated.",
     ),
     draws: int = Option(1, metavar="N", help="How often methods draw that draw at random; their means count."),
     time_limit: float | None = Option(None, metavar="SECONDS", help="For each cell. [quick 4, paper 300]"),
@@ -73,24 +76,28 @@ def run_bench(
         raise InvalidInputError("--workers", "--workers or --dask, not both")
     if (suite == "run") != (study is not None):
         raise InvalidInputError("STUDY", "a study after run, and none after a suite", study or "none")
-    chosen = read_study("paper" if study is None else study)
-    if chosen.is_paper:
-        names = suites.suite_names("paper" if study is not None else suite, as_printed=as_printed)
+    if as_printed and suite != "paper":
+        raise InvalidInputError("--as-printed", "the whole paper, as 'veilroute bench paper --as-printed'", suite)
+    is_printed = as_printed or suite == "as-printed"
+    chosen = read_study(study or ("as-printed" if is_printed else "paper"))
+    if chosen.is_paper and study is None:
+        names = suites.suite_names(suite)
         chosen = replace(chosen, suites=tuple(each for each in chosen.suites if each.name in names))
-        if preset is None and names == ("as-printed",):
-            preset = "as-printed"
-    elif as_printed:
-        raise InvalidInputError("--as-printed", "the suite paper, as 'veilroute bench paper --as-printed'")
     preset, amount = chosen.preset(preset)
     amount = amount if pairs is None else replace(amount, pairs=pairs)
     amount = amount if time_limit is None else replace(amount, time_limit_s=time_limit)
     choice = suites.Choice(
         amount.time_limit_s, sizes=read_sizes(candidates or ()), methods=tuple(method or ()), draws=draws,
-        externals=tuple(external or ()),
+        externals=tuple(map(read_program, external or ())),
     )  # fmt: skip
-    for command in external or ():
-        split_command(command)
     terrain = chosen.find_terrain(amount, map_names=tuple(map_names or ()), directory=maps)
+    if is_printed and terrain.is_generated:  # nothing could be compared, so nothing is run
+        (table,) = chosen.suites[0].tables(Selection(()))
+        if json:
+            emit_json({"maps": list(terrain.domains), "is_generated": True, "num_cells": 0, "tables": [asdict(table)]})
+        else:
+            emit(table.to_text())
+        return DONE
     shown = chosen.within(amount)
     cells = suites.build_cells(shown, terrain, choice)
     omitted = list(suites.left_out(shown, terrain, choice))
@@ -103,10 +110,14 @@ def run_bench(
     else:
         workforce = LocalWorkforce(num_threads() if workers is None else workers)
     with RecordStore(out) as store, polite_interrupt(_FINISHING) as stop:
-        num_known = sum(cell.key in store for cell in cells)
-        known = f", {num_known} of them recorded already" if num_known else ""
+
+        def opening() -> str:
+            num_known = sum(cell.key in store for cell in cells)
+            known = f", {num_known} of them recorded already" if num_known else ""
+            return f"{terrain.remark}; {counted(len(cells), 'cell')}{known}"
+
         try:
-            with _reporting(f"{terrain.remark}; {counted(len(cells), 'cell')}{known}") as report:
+            with _reporting(opening) as report:
                 run = run_cells(
                     cells,
                     terrain.domains,
@@ -116,6 +127,7 @@ def run_bench(
                     retry_errors=retry_errors,
                     report=report,
                     should_stop=stop,
+                    warn=remark,
                 )
         except KeyboardInterrupt:
             return _stop(sum(cell.key in store for cell in cells), len(cells))
@@ -198,7 +210,7 @@ def _notes(run: RunReport, terrain: suites.Terrain) -> Iterator[str]:
 
 
 @contextmanager
-def _reporting(opening: str) -> Iterator[Callable[[RunProgress], None]]:
+def _reporting(opening: Callable[[], str]) -> Iterator[Callable[[RunProgress], None]]:
     """Yield a callback that shows on standard error how far the run is; a line now and then where nobody watches.
 
     The opening is printed with the first report, when it is clear that there is somebody to run the cells.
@@ -209,7 +221,7 @@ def _reporting(opening: str) -> Iterator[Callable[[RunProgress], None]]:
         def report(progress: RunProgress) -> None:
             nonlocal told_at_s
             if not told_at_s:
-                remark(opening)
+                remark(opening())
                 told_at_s = time.monotonic()
             left = ""
             if not progress.num_workers and progress.done < progress.total:

@@ -106,10 +106,10 @@ def remark(line: str) -> None:
         print(f"veilroute: {one_line(line)}", file=sys.stderr, flush=True)
 
 
-def check_out(out: Path) -> None:
+def check_out(out: Path, option: str = "--out") -> None:
     """Raise before the work begins when its result could not be written."""
     if out.is_dir() or not out.parent.is_dir():
-        raise InvalidInputError("--out", "a file in a folder that exists", str(out))
+        raise InvalidInputError(option, "a file in a folder that exists", str(out))
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,25 @@
-"""`veilroute bench instances export` and `veilroute bench verify`: a data set, and who comes near its optima."""
+"""`veilroute bench export` and `veilroute bench verify`: a data set, and how near submissions come to its optima."""
 
 from pathlib import Path
 
 from typer import Argument, Option
 
 from veilroute.bench import suites
-from veilroute.bench.dataset import SIZES, SUBMISSIONS, export_dataset, verify_dataset
+from veilroute.bench.dataset import SIZES, SUBMISSIONS, export_dataset
+from veilroute.bench.leaderboard import verify_dataset
 from veilroute.bench.table import counted, listed
 from veilroute.cli import console
 from veilroute.cli.bench import read_sizes
 from veilroute.cli.console import DONE, INTERRUPTED, VIOLATED, JsonOption, TimeLimitOption, read_time_limit
 from veilroute.errors import InvalidInputError, one_line
+from veilroute.jsontext import write_file
 
 _SIZES_TEXT = ",".join(map(str, SIZES))
 _MOST_REASONS = 5  # of each submission
 
 
 def run_export(
-    directory: Path = Argument(metavar="DIR", help="Where to; an export that was stopped goes on here."),
+    directory: Path = Argument(metavar="DIR", help="The folder to write; an export that was stopped continues there."),
     candidates: list[str] | None = Option(
         None, metavar="N", help=f"How many candidates, 8 or 8,50; may be repeated. [{_SIZES_TEXT}]"
     ),
@@ -31,7 +33,8 @@ def run_export(
 ) -> int:
     """Write the paper's instances and larger ones as files, with proved optima, certificates and checksums.
 
-    Without the paper's maps the instances are on generated ones, and the files say so.
+    Beside the folder, an archive of all files is written that a repository for data can take. Without the paper's maps
+    the instances are on generated ones, and the files say so.
     """
     limit = read_time_limit(time_limit, "an instance")
     sizes = read_sizes(candidates or ()) or SIZES
@@ -46,12 +49,15 @@ def run_export(
         )
     if json:
         summary = {"directory": str(directory), "num_instances": len(made.entries), "num_wanted": made.num_wanted}
+        summary |= {"archive": None if made.archive is None else str(made.archive), "sha256": made.sha256}
         console.emit_json(
             {**summary, "num_proved": made.num_proved, "is_generated": terrain.is_generated, "notes": made.notes}
         )
     else:
         proved = f"{made.num_proved} with a proved optimum"
         console.emit(f"{counted(len(made.entries), 'instance')} in {directory}, {proved}.\n")
+        if made.archive is not None:
+            console.emit(f"Archive: {made.archive.name} beside it, SHA-256 {made.sha256}.\n")
         console.emit("".join(f"Note: {note}.\n" for note in made.notes))
     if len(made.entries) < made.num_wanted:
         done = f"{len(made.entries)} of {made.num_wanted} instances"
@@ -61,17 +67,20 @@ def run_export(
 
 
 def run_verify(
-    directory: Path = Argument(metavar="DIR", help="A data set from `veilroute bench instances export`."),
+    directory: Path = Argument(metavar="DIR", help="A data set from `veilroute bench export`: its folder or archive."),
     folders: list[Path] | None = Argument(
         None, metavar="FOLDER", help=f"Submissions, each a folder of NAME.json. [those in DIR/{SUBMISSIONS}]"
     ),
     optima: bool = Option(False, "--optima", help="Audit the optima of the data set as well, as one more submission."),
+    page: Path | None = Option(None, metavar="FILE.html", help="Also write the leaderboard as a web page."),
     json: JsonOption = False,
 ) -> int:
-    """Check a data set, have the auditor judge playbooks that were handed in, and rank these.
+    """Check a data set, let the auditor judge playbooks that were handed in, and rank these.
 
     Without any playbooks, the optima of the data set are judged. The exit code is 1 when a playbook is refused.
     """
+    if page is not None:
+        console.check_out(page, "--page")
     given = list(folders or ())
     if stranger := next((folder for folder in given if not folder.is_dir()), None):
         raise InvalidInputError("FOLDER", "a folder with playbooks", str(stranger))
@@ -84,19 +93,14 @@ def run_verify(
     ):
         ranking = verify_dataset(directory, given, with_optima=optima or not given, progress=report, should_stop=stop)
     refused, better = ranking.refused, ranking.contradictions
+    if page is not None:
+        write_file(page, ranking.to_html())
     if json:
-        console.emit_json(
-            {
-                "num_instances": len(ranking.entries),
-                "is_generated": ranking.is_generated,
-                "is_complete": ranking.is_complete,
-                "ranking": [one.to_dict() for one in ranking.standings],
-                "judgements": [each.to_dict() for one in ranking.standings for each in one.judgements],
-            }
-        )
+        console.emit_json(ranking.to_dict())
     else:
         instances = counted(len(ranking.entries), "instance")
-        console.emit(f"The data set is what veilroute exports: {instances}, all checksums hold.\n\n")
+        version = f"version {ranking.dataset.version}"
+        console.emit(f"The data set is what veilroute exports as {version}: {instances}, all checksums hold.\n\n")
         console.emit(ranking.to_table().to_text())
         for one in ranking.standings:
             own = [each for each in refused if each.submission == one.submission]

@@ -53,6 +53,7 @@ COMMANDS = {
     "area": "area.run_area",
     "convert": "export.run_convert",
     "bench": "bench.run_bench",
+    "bench export": "dataset.run_export",
     "bench instances export": "dataset.run_export",
     "bench verify": "dataset.run_verify",
     "maps": "maps.app",

@@ -10,8 +10,8 @@ import pytest
 
 import veilroute as vr
 from plugin_packages import install
-from veilroute.adversary import ADVERSARIES, watch_playbook
-from veilroute.errors import PluginError, UnknownMethodError
+from veilroute.adversary import ADVERSARIES, watch_by_fraction, watch_playbook
+from veilroute.errors import InvalidInputError, PluginError, UnknownMethodError
 
 MODULE = """
 class LastSeen:
@@ -128,3 +128,53 @@ def test_nobody_to_look_for(book: vr.Playbook) -> None:
     nobody = replace(book, classes=tuple(replace(group, anonymized=False) for group in book.classes))
     assert watch_playbook(nobody).success is None
     assert "nobody" in watch_playbook(nobody).to_text()
+
+
+def test_at_the_end_the_observer_has_seen_that_the_trip_ended() -> None:
+    """Two routes of one length from 0 to 2: one passes 1, the other 1 and 3. On the first, only 1 explains the end."""
+    domain = vr.Domain.from_edges(4, [0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2], [1] * 6)
+    problem = vr.Problem(domain, [vr.Trip(0, 2)], [1, 3])
+    routes = {1: [0, 1, 0, 1, 2], 3: [0, 1, 2, 3, 2]}
+    classes = [{"members": [place], "route": route} for place, route in routes.items()]
+    book = vr.playbook_from_classes(problem, vr.Privacy(k=1), classes)
+    # On the way back to 2, both explain the first route equally well as long as it may go on to 3.
+    assert [step.success for step in watch_playbook(book, "goal-recognition").over_time][-1] == pytest.approx(0.75)
+    for name in ADVERSARIES:
+        assert watch_by_fraction(book, [1.0], name) == (watch_playbook(book, name).success_at_end,)
+    assert watch_playbook(book, "goal-recognition").success == pytest.approx(1.0)
+    assert watch_playbook(replace(book, privacy=vr.Privacy(k=1, m=5)), "goal-recognition").success == pytest.approx(
+        0.75
+    )
+
+
+def test_by_fraction_each_route_counts_its_own_nodes() -> None:
+    """From the middle of a corridor: after half of its nodes, the short route to 1 has gone one step, as the long one
+    to 4 has two."""
+    domain = vr.Domain.from_edges(5, [0, 1, 1, 2, 2, 3, 3, 4], [1, 0, 2, 1, 3, 2, 4, 3], [1] * 8)
+    problem = vr.Problem(domain, [vr.Trip(2, 2)], [1, 3, 4], prior=[5, 3, 2])
+    book = vr.solve(problem, vr.Privacy(k=1))
+    assert [group.routes[0].nodes for group in book.classes] == [(2, 1, 2), (2, 3, 2), (2, 3, 4, 3, 2)]
+    # A third of 3 nodes is the start alone, where 1 is the best guess; of 5 nodes two, which is 3 rather than 4.
+    assert watch_by_fraction(book, [1 / 3, 2 / 3, 0.9, 1.0]) == pytest.approx((0.5, 0.5 + 0.3 + 0.2, 1.0, 1.0))
+    assert watch_by_fraction(book, [0.34], prior=[1, 2, 3]) == pytest.approx((1 / 6 + 3 / 6,))
+    for wrong in (0, -0.1, 1.1, True, "half"):
+        with pytest.raises(InvalidInputError, match="fractions: expected numbers above 0, up to 1"):
+            watch_by_fraction(book, [wrong])  # type: ignore[list-item]
+    with pytest.raises(InvalidInputError, match="hides some candidate"):
+        watch_by_fraction(replace(book, classes=tuple(replace(g, anonymized=False) for g in book.classes)), [1.0])
+
+
+def test_observers_see_a_planted_leak(book: vr.Playbook) -> None:
+    """One member of a class takes another way than the others: from there on it is found out, and they are."""
+    near, far = (0, 1), (0, 0)
+    (at,) = (i for i, group in enumerate(book.classes) if far in group.members)
+    leaking = [*book.classes]
+    own = vr.cover(book.problem, [near])
+    leaking[at] = replace(leaking[at], member_routes={(0, near): vr.Route(own.walk, own.cost)})
+    leaky = replace(book, classes=tuple(leaking))
+    assert watch_playbook(book, "bayesian").success == pytest.approx(0.4 + 0.3)
+    assert watch_playbook(leaky, "bayesian").success == pytest.approx(0.4 + 0.1 + 0.3)
+    for name in ADVERSARIES:
+        assert watch_by_fraction(leaky, [1.0], name)[0] > watch_by_fraction(book, [1.0], name)[0], name
+        tight, loose = ([step.success for step in watch_playbook(each, name).over_time] for each in (book, leaky))
+        assert loose[:5] == pytest.approx(tight[:5]), "five nodes are still shared"

@@ -12,11 +12,12 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bench_runs import InlineExecutor, InlineWorkforce, quick_cells, small_terrain, without_times
 from veilroute import cluster
-from veilroute.bench.executors import DaskWorkforce, LocalWorkforce
+from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, MemoryGauge
 from veilroute.bench.results import FILE_NAME, RecordStore
 from veilroute.bench.runner import run_cell, run_cells
 from veilroute.errors import InvalidInputError, MissingExtraError, VeilrouteError
@@ -116,6 +117,30 @@ def test_nobody_runs_beside_a_suspect(tmp_path: Path) -> None:
     assert report.is_complete
     assert not report.errors
     assert executor.beside == []
+
+
+@pytest.mark.skipif(MemoryGauge().read_mb() is None, reason="this system does not tell")
+def test_memory_counts_from_where_it_was() -> None:
+    held = np.ones(8 << 20)  # 64 MB
+    gauge = MemoryGauge()
+    assert gauge.read_mb() == pytest.approx(0, abs=4), "what was held before does not count"
+    passing = np.ones(4 << 20)
+    passing = passing[:0].copy()
+    more = np.ones(1 << 20)
+    assert gauge.read_mb() == pytest.approx(32, abs=8), "the most, and not the last"
+    assert held.size + more.size > passing.size
+    kept = []
+    for _ in range(2):  # the second time takes what the first has freed, which is between what it has kept
+        gauge = MemoryGauge()
+        pieces = [bytes(1000) for _ in range(40_000)]
+        assert gauge.read_mb() == pytest.approx(40, abs=10)
+        kept.append(pieces[::400])
+        del pieces
+
+
+def test_without_a_system_that_tells_there_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert MemoryGauge().read_mb() is None
 
 
 def test_processes_of_a_pool_ignore_ctrl_c_and_end_at_once_when_told() -> None:

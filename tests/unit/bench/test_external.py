@@ -1,4 +1,4 @@
-"""Programs of others: what is given to them, what is made of what they print, and what is not believed."""
+"""External programs: what is given to them, what is made of what they print, and what is not believed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,13 +14,14 @@ import pytest
 import veilroute as vr
 import veilroute.bench.external as external
 from bench_runs import InlineWorkforce, small_terrain
-from veilroute.bench.cells import EXTERNAL, Method, Outcome
-from veilroute.bench.comparing import compare_programs
-from veilroute.bench.external import read_printed, run_external, split_command
-from veilroute.bench.paper import OPTIMAL, method_label
+from bench_samples import make_record
+from veilroute.bench.cells import EXTERNAL, Method, Outcome, record_from_dict
+from veilroute.bench.external import read_printed, read_program, run_external, split_command
+from veilroute.bench.paper import BEST, OPTIMAL, method_label
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import run_cells
 from veilroute.bench.suites import SUITES, Choice, build_cells
+from veilroute.bench.tables import compare_programs
 from veilroute.errors import InvalidInputError, VeilrouteError
 
 PLANNER = '''
@@ -86,8 +86,8 @@ def corridor() -> vr.Problem:
     return vr.Problem(domain, [vr.Trip((0, 0), (0, 9))], [(0, 2), (0, 4), (0, 7), (0, 5)])
 
 
-def run(command: str, problem: vr.Problem | None = None, limit_s: float = 60) -> Outcome:
-    asked = vr.Privacy(2, 1, spread="all-pairs")
+def run(command: str, problem: vr.Problem | None = None, limit_s: float = 60, m: int | None = None) -> Outcome:
+    asked = vr.Privacy(2, 1, m, spread="all-pairs")
     return run_external(command, problem or corridor(), asked, seed=3, time_limit_s=limit_s)
 
 
@@ -96,14 +96,14 @@ def test_walks_are_priced_here(program: str, given: str) -> None:
     """The second class goes to 7, back to 5 and on: 4 steps more than the 9 that each place takes alone."""
     outcome = run(program + given)
     assert outcome.mac == pytest.approx((0 + 0 + 4 / 9 + 4 / 9) / 4)
-    assert (outcome.status, outcome.is_finished, outcome.num_anonymized, outcome.apr) == ("feasible", True, 4, 1.0)
+    assert (outcome.status, outcome.is_finished, outcome.num_anonymized, outcome.apr) == ("feasible", None, 4, 1.0)
     assert outcome.num_expansions == 77 and outcome.num_partitions is None
-    assert outcome.runtime_s > 0 and (outcome.cpu_s or 0) > 0 and (outcome.peak_memory_mb or 0) > 1
+    assert outcome.runtime_s > 0 and (outcome.cpu_s or 0) > 0 and (outcome.memory_mb or 0) > 1
 
 
 def echo(tmp_path: Path, text: str, more: str = "") -> str:
     path = tmp_path / "echo.py"
-    path.write_text(f"import sys, time\nprint({text!r}, flush=True)\n{more}\n")
+    path.write_text(f"import os, sys, time\nprint({text!r}, flush=True)\n{more}\n")
     return shlex.join([sys.executable, str(path)])
 
 
@@ -218,11 +218,88 @@ def test_counts_without_end_are_not_taken_over(tmp_path: Path) -> None:
 def test_who_ends_after_the_limit_has_not_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(external, "_GRACE_S", 60)
     outcome = run(echo(tmp_path, "Partition 0\n2 4", "time.sleep(0.5)"), limit_s=0.2)
-    assert outcome.num_anonymized == 2 and not outcome.is_finished
+    assert outcome.num_anonymized == 2 and outcome.is_finished is False
+    # Not even if it says that its search was complete.
+    assert run(echo(tmp_path, "Completed", "time.sleep(0.5)"), limit_s=0.2).is_finished is False
+
+
+PAIR = "Partition 0\n2 4\n"
+SUMMARY = ": c=1\n: u=1\n: p=merge\n: r=1\n- Number of Total Paths: 4\n- Time: {} [ms]\n- MSG: \n"
+
+
+@pytest.mark.parametrize(
+    ("printed", "options", "is_finished"),
+    [
+        (PAIR, "", None),
+        (PAIR + "Completed\n", "", True),
+        ("Completed 3 of 9 steps\n" + PAIR, "", None),
+        (PAIR + "Stopped by its clock\n", "", False),
+        ("Completed\nStopped\n" + PAIR, "", False),
+        # The authors' program tells how long it has searched, and stops at its first look at a clock that has run out.
+        (SUMMARY.format(34999) + PAIR, "-t 35000", True),
+        (SUMMARY.format(35000) + PAIR, "-t 35000", False),
+        (SUMMARY.format(34999) + PAIR, "-t{time_limit_ms}", True),
+        (SUMMARY.format(60000) + PAIR, "-t {time_limit_ms}", False),
+        (SUMMARY.format(9) + PAIR, "", None),
+        (SUMMARY.format(9) + PAIR, "-t 35000 -t 5", None),
+        (SUMMARY.format(9).replace("p=merge", "p=naive") + PAIR, "-t 35000", None),
+        (SUMMARY.format(9).replace("c=1", "c=0") + PAIR, "-t 35000", None),
+    ],
+)
+def test_a_program_says_itself_whether_its_search_was_complete(
+    tmp_path: Path, printed: str, options: str, is_finished: bool | None
+) -> None:
+    outcome = run(f"{echo(tmp_path, printed)} {options}")
+    assert (outcome.is_finished, outcome.num_anonymized) == (is_finished, 2)
+
+
+def test_a_program_may_say_by_its_exit_code_that_it_was_stopped(tmp_path: Path) -> None:
+    outcome = run(echo(tmp_path, PAIR + "Partition 1\n7 5\nCompleted\n", "sys.exit(124)"))
+    assert (outcome.is_finished, outcome.num_anonymized) == (False, 4)
+    # What somebody else has stopped may be torn; what says itself that it was stopped is not.
+    assert run(echo(tmp_path, PAIR + "Partition 1\n7 5", "os._exit(124)")).num_anonymized == 2
+    assert run(echo(tmp_path, "Stopped\n" + PAIR + "Partition 1\n7 5", "sys.exit(124)")).num_anonymized == 4
+    with pytest.raises(VeilrouteError, match="exit code 123"):
+        run(echo(tmp_path, PAIR, "sys.exit(123)"))
+
+
+def test_members_share_m_nodes_and_go_on_by_themselves(tmp_path: Path) -> None:
+    """A walk up the long way, of which the first m nodes are shared: what comes behind them is not the program's."""
+    domain = vr.grid_domain([".....", ".@@@.", "....."])
+    problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 4))], [(0, 2), (2, 2)])
+    around = [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2), (2, 3), (2, 4), (1, 4), (0, 4)]
+    both = [*around, (0, 3), (0, 2), (0, 3), (0, 4)]
+    head = f"Partition 0\n{domain.node((0, 2))} {domain.node((2, 2))}\n"
+
+    def mac(walk: list[tuple[int, int]], m: int | None) -> float | None:
+        return run(echo(tmp_path, head + "".join(f"{domain.node(cell)}\n" for cell in walk)), problem, m=m).mac
+
+    # (0, 2) takes 4 alone and (2, 2) takes 8. Together 12, past (2, 2) to the goal, back to (0, 2) and to the goal.
+    assert mac(both, None) == pytest.approx((8 / 4 + 4 / 8) / 2)
+    # Of 3 nodes, 2 steps: (0, 2) goes back, 2 + 2 + 4; (2, 2) goes on. Of 1 node nothing is lost.
+    for walk in (both, around, around[:3]):
+        assert mac(walk, 3) == pytest.approx((4 / 4 + 0) / 2)
+    assert mac(both, 1) == 0.0
+    # A walk of no more than m nodes is whole, and has to pass both.
+    assert mac(both, 13) == mac(both, 14) == mac(both, None)
+    with pytest.raises(VeilrouteError, match="does not pass all members"):
+        mac(around, 10)
+    with pytest.raises(VeilrouteError, match="does not lead along edges from the start to the goal"):
+        mac(around[:3], 4)
+    # Without a walk: the cheapest whole one, cut off at m.
+    assert mac([], 1) == 0.0 and mac([], None) == mac(both, None)
+
+
+def test_who_cannot_go_on_after_m_nodes_is_an_error(tmp_path: Path) -> None:
+    domain = vr.Domain.from_edges(4, [0, 1, 0, 2, 1], [1, 3, 2, 3, 0], [1, 1, 1, 1, 9])
+    problem = vr.Problem(domain, [vr.Trip(0, 3)], [1, 2])
+    assert run(echo(tmp_path, "Partition 0\n1 2\n0\n1\n"), problem, m=2).num_anonymized == 2
+    with pytest.raises(VeilrouteError, match="no way past each member"):
+        run(echo(tmp_path, "Partition 0\n1 2\n0\n2\n"), problem, m=2)
 
 
 def test_memory_is_that_of_the_program_and_time_that_of_all_that_it_starts(tmp_path: Path) -> None:
-    assert 0 < (run("true").peak_memory_mb or 0) < 60, "not this process's"
+    assert 0 < (run("true").memory_mb or 0) < 60, "not this process's"
     work = "import subprocess; subprocess.run([sys.executable, '-c', 'for _ in range(10**7): pass'])"
     assert (run(echo(tmp_path, "", work)).cpu_s or 0) > 0.05
 
@@ -236,9 +313,14 @@ def test_what_a_program_prints_is_bounded(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_all_digits_are_handed_over(tmp_path: Path) -> None:
-    asked = vr.Privacy(2, 1234567.5, spread="all-pairs")
-    command = echo(tmp_path, "", "assert sys.argv[1:] == ['1234567.5', '12.125'], sys.argv") + " {ell} {time_limit}"
-    run_external(command, corridor(), asked, seed=3, time_limit_s=12.125)
+    asked = vr.Privacy(2, 1234567.5, 1234567, spread="all-pairs")
+    wanted = ["1234567.5", "12.125", "12125", "1234567", "0.5"]
+    command = echo(tmp_path, "", f"assert sys.argv[1:] == {wanted}, sys.argv")
+    problem = vr.Problem(corridor().domain, corridor().trips, corridor().candidates, vr.WithinDistance(0.5))
+    places = "{ell} {time_limit} {time_limit_ms} {m} {radius}"
+    run_external(f"{command} {places}", problem, asked, seed=3, time_limit_s=12.125)
+    whole = echo(tmp_path, "", "assert sys.argv[1:] == ['inf', '0'], sys.argv")
+    run_external(f"{whole} {{m}} {{radius}}", corridor(), vr.Privacy(2), seed=3, time_limit_s=9)
 
 
 DETACHED = """
@@ -284,7 +366,7 @@ def test_a_program_that_ends_its_launcher_is_ended_too(tmp_path: Path) -> None:
 
 
 def test_a_limit_of_months_is_one() -> None:
-    assert run("true", limit_s=3e7).is_finished
+    assert run("true", limit_s=3e7).is_finished is None
 
 
 @needs_linux
@@ -335,30 +417,112 @@ def test_printed_classes_are_read_as_the_authors_print_them() -> None:
     assert read_printed(text, (0, 9)) == [([4, 5], [0, 4, 9]), ([7], [])]
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "command"),
+    [
+        ("TOP=./a.out -k {k}", "TOP", "./a.out -k {k}"),
+        ("./a.out --seed=3", "a.out", "./a.out --seed=3"),
+        ("/opt/x=1/plan {instance}", "plan", "/opt/x=1/plan {instance}"),
+        ("'a dir/plan' -k {k}", "plan", "'a dir/plan' -k {k}"),
+        # No shell runs the command: this is the program 1 by the name A, and the next one sets a variable.
+        ("A=1 ./x", "A", "1 ./x"),
+        ("env A=1 ./x", "env", "env A=1 ./x"),
+        ("mine=env A=1 ./x", "mine", "env A=1 ./x"),
+    ],
+)
+def test_a_program_is_called_as_it_is_named(text: str, name: str, command: str) -> None:
+    assert read_program(text) == (name, command)
+
+
+def choice_of(*texts: str) -> Choice:
+    return Choice(20, sizes=(8,), methods=("optimal",), externals=tuple(map(read_program, texts)))
+
+
 def test_programs_that_tables_would_mix_up_are_refused() -> None:
-    """They are shown without the folders that they are in."""
-    for commands in (("a/planner {instance}", "b/planner {instance}"), ("a/planner", "planner")):
-        with pytest.raises(InvalidInputError, match="programs of different names"):
-            build_cells(["table1"], small_terrain(), Choice(20, externals=commands))
-    assert build_cells(["table1"], small_terrain(), Choice(20, externals=("planner -a", "planner -b", "planner -a")))
+    for texts in (("a/planner -a", "b/planner -b"), ("x=a/planner", "x=b/planner"), ("Rbp=planner",)):
+        with pytest.raises(InvalidInputError, match="no other program or method has"):
+            build_cells(["table1", "table4"], small_terrain(), choice_of(*texts))
+    assert build_cells(["table1"], small_terrain(), choice_of("x=a/planner", "y=a/planner", "x=a/planner"))
+    with pytest.raises(InvalidInputError, match="--external"):
+        read_program("x=")
+
+
+def test_a_program_is_asked_for_what_its_command_names() -> None:
+    def asked(command: str) -> set[tuple[float | None, float]]:
+        cells = build_cells(["table1", "table3", "klr", "examples"], small_terrain(), choice_of(f"x={command}"))
+        return {(cell.m_ratio, cell.radius) for cell in cells if cell.method.command and not cell.keep_playbook}
+
+    ratios = {(ratio, 0.0) for ratio in (0.1, 0.3, 0.5, 1.0, 5.0, 10.0)}
+    whole = {(None, 0.0)}
+    assert asked("p") == whole
+    assert asked("p {m}") == whole | ratios
+    assert asked("p {radius}") == whole | {(None, 2.0), (None, 10.0)}
 
 
 def test_rows_stand_beside_ours(program: str, tmp_path: Path) -> None:
     terrain = small_terrain()
-    choice = Choice(20, sizes=(8,), methods=("optimal",), externals=(f"{program} {{instance}}",))
-    cells = build_cells(["table1", "table3"], terrain, choice)
-    theirs = Method(EXTERNAL, extra=(("command", f"{program} {{instance}}"),))
-    # Only where whole routes are asked for: not for the finite m of Table 3.
-    assert [cell.m_ratio for cell in cells if cell.method == theirs] == [None]
-    cells = [cell for cell in cells if cell.m_ratio is None]
+    command = f"sh -c 'cat >/dev/null; {program} {{instance}}' {{m}} {{radius}}"
+    cells = build_cells(["table1", "table3", "klr"], terrain, choice_of(f"twos={command}"))
+    theirs = Method(EXTERNAL, extra=(("command", command), ("name", "twos")))
+    wanted = ((None, 0, 1), (0.5, 0, 1), (None, 2, 1))
+    cells = [cell for cell in cells if cell.k == 2 and (cell.m_ratio, cell.radius, cell.ell) in wanted]
     with RecordStore(tmp_path / "out") as store:
         done = run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="test")
     assert not done.errors
-    outcomes = {record.cell.method: record.outcome for record in done.records}
-    assert (outcomes[theirs].mac or 0) > (outcomes[OPTIMAL].mac or 0) > 0
+    for m_ratio, radius, _ in wanted:
+        own = [each for each in done.records if (each.cell.m_ratio, each.cell.radius) == (m_ratio, radius)]
+        outcomes = {record.cell.method: record.outcome for record in own}
+        assert (outcomes[theirs].mac or 0) > (outcomes[OPTIMAL].mac or 0) > 0
+        assert outcomes[theirs].m == outcomes[OPTIMAL].m and outcomes[theirs].is_finished is None
     (table,) = SUITES["table1"].build_tables(done.records)
-    labels = [row[0] for row in table.rows]
-    assert method_label(theirs) in labels and str(tmp_path) not in method_label(replace(theirs)).split(" ")[0]
+    # Only what was run has a row, and the program does not say whether it was complete.
+    rows = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
+    assert list(rows) == ["optimal (exact)", "twos"]
+    assert [row["coverage [%]"] for row in rows.values()] == ["100", "n/a"]
+    assert all(row["CPU [s]"] for row in rows.values()) and "Not complete" not in " ".join(table.notes)
     (sentence,) = compare_programs(SUITES["table1"].select(done.records))
-    assert "times as long as" in sentence and sentence.endswith("on 1 instance.")
-    assert "optimal (exact)" in sentence and "planner.py" in sentence
+    assert sentence.endswith("; twos does not say whether its search was complete.")
+    by_clock, by_cpu = SUITES["table3"].build_tables(done.records)
+    assert (by_clock.name, by_cpu.name) == ("table3-time", "table3-cpu")
+    for table in (by_clock, by_cpu):
+        assert {"twos", "optimal (exact)"} <= {*table.columns, *(value for row in table.rows for value in row)}
+    assert sentence.startswith("twos takes ") and " times as long as optimal (exact) on 1 instance; in p" in sentence
+    assert method_label(theirs) == "twos"
+
+
+def test_coverage_is_what_a_program_says() -> None:
+    def coverage(*ends: bool | None) -> object:
+        method = Method(EXTERNAL, extra=(("command", "x"), ("name", "x")))
+        records = []
+        for pair, end in enumerate(ends, start=1):
+            theirs = make_record(method, pair=pair, runtime_s=100.0, is_finished=end, cpu_s=50.0)
+            records += [record_from_dict(theirs.to_dict()), make_record(BEST, pair=pair, runtime_s=2.0)]
+        (table,) = SUITES["table1"].build_tables(records)
+        rows = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
+        assert str(rows["x"]["time [s]"]).startswith("≥") == (False in ends)
+        (sentence,) = compare_programs(SUITES["table1"].select(records))
+        assert ("≥" in sentence) == (False in ends)
+        assert ("does not say" in sentence) == (None in ends)
+        return rows["x"]["coverage [%]"]
+
+    assert coverage(True, True, False, False) == "50"
+    assert coverage(None, False) == coverage(None, None) == coverage(True, None) == "n/a"
+    assert coverage(False, False) == "0"
+
+
+def test_a_quick_program_that_says_nothing_is_compared_too() -> None:
+    quick = Method(EXTERNAL, extra=(("command", "x"), ("name", "x")))
+    records = [make_record(quick, runtime_s=1.0, is_finished=None), make_record(BEST, runtime_s=3.0)]
+    (sentence,) = compare_programs(SUITES["table1"].select(records))
+    assert sentence.startswith("Merge-BB, CostAsc, Tunnel takes 3.00 times as long as x on 1 instance; x does not say")
+    # One that was stopped is not: nobody knows how long it would take.
+    records[0] = make_record(quick, runtime_s=1.0, is_finished=False)
+    assert list(compare_programs(SUITES["table1"].select(records))) == []
+
+
+@pytest.mark.parametrize("ends", [(True, False, None), (True, None), (True, True)])
+def test_of_several_draws_the_least_certain_end_counts(ends: tuple[bool | None, ...]) -> None:
+    method = Method(EXTERNAL, extra=(("command", "x"), ("name", "x")))
+    records = [make_record(method, is_finished=end, watching={"draw": draw}) for draw, end in enumerate(ends)]
+    (record,) = SUITES["table1"].select(records).records
+    assert record.outcome.is_finished is ends[1]

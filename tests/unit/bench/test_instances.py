@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from veilroute.bench.paper import MAPS
+from veilroute.bench.paper import MAPS, read_paper_instances
 from veilroute.bench.study import Preset, read_study
-from veilroute.bench.suites import GENERATED, MAX_CANDIDATES, find_terrain, known_instances, read_paper_instances
+from veilroute.bench.suites import GENERATED, MAX_CANDIDATES, find_terrain, known_instances
 from veilroute.errors import FileFormatError, InvalidInputError
 from veilroute.maps import MapStore
 

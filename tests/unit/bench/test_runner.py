@@ -15,11 +15,13 @@ import pytest
 import veilroute as vr
 from bench_runs import InlineWorkforce, quick_cells, small_terrain, without_times
 from veilroute.bench.cells import Cell, Method, Outcome, Record, record_from_dict
-from veilroute.bench.executors import TimeEstimate
+from veilroute.bench.design import Selection
+from veilroute.bench.executors import MemoryGauge, TimeEstimate, peak_memory_mb
 from veilroute.bench.paper import BOUNDED, KLR_METHODS, PARTITIONING
 from veilroute.bench.results import FILE_NAME, RecordStore
 from veilroute.bench.runner import Job, RunProgress, RunReport, bounded_m, map_text, run_cell, run_cells
 from veilroute.bench.suites import Terrain
+from veilroute.bench.tables import Layout, build_means
 from veilroute.errors import VeilrouteError
 
 
@@ -80,6 +82,32 @@ def test_records_without_counts_are_read(cells: list[Cell], terrain: Terrain) ->
     assert record_from_dict(data).outcome.cpu_s is None
 
 
+def test_memory_is_that_of_the_work(cells: list[Cell], terrain: Terrain) -> None:
+    """Not of what the process has imported."""
+    at = terrain.instances[0]
+    data = run_cell(job_of(replace(cells[0], instance=at, k=2, ell=1.0), terrain))
+    memory_mb = data["outcome"]["memory_mb"]
+    if MemoryGauge().read_mb() is not None:
+        assert 0 <= memory_mb < 40 < (peak_memory_mb() or 0)
+    assert record_from_dict(data).outcome.memory_mb == memory_mb
+
+
+def test_what_earlier_versions_called_memory_is_that_of_programs_only(cells: list[Cell], terrain: Terrain) -> None:
+    data = run_cell(job_of(cells[0], terrain))
+    del data["outcome"]["memory_mb"]
+    data["outcome"]["peak_memory_mb"] = 731.5
+    ours = record_from_dict(data)
+    data["cell"]["method"] = {
+        **data["cell"]["method"],
+        "planner": "external",
+        "extra": {"command": "true", "name": "mine"},
+    }
+    theirs = record_from_dict(data)
+    assert (ours.outcome.memory_mb, theirs.outcome.memory_mb) == (None, 731.5)
+    (table,) = build_means(Layout("means", "Means", ("memory",), across="measure"), Selection((theirs,)))
+    assert str(table.rows[0][table.columns.index("memory of the work [MB]")]) == "732"
+
+
 def test_each_improvement_is_recorded_once(cells: list[Cell], terrain: Terrain) -> None:
     method = next(method for method in PARTITIONING if method.partitioner == "merge-bb")
     outcome = record_from_dict(run_cell(job_of(replace(cells[0], method=method), terrain))).outcome
@@ -134,14 +162,14 @@ def kernels():
     return found
 
 terrain = small_terrain()
-cells = build_cells(["table1", "table3", "klr"], terrain, Choice(time_limit_s=0.1, sizes=(8, 12)))
+cells = build_cells(["table1", "table3", "klr"], terrain, Choice(time_limit_s=0.1, sizes=(8, 12, 16)))
 seen = set()
 for cell in cells:
     kind = (cell.method, cell.radius, cell.m_ratio is not None)
     if kind + (cell.num_candidates,) in seen or cell.method.planner not in PLANNERS:
         continue
     seen.add(kind + (cell.num_candidates,))
-    _warm_up(*kind)
+    _warm_up(*kind, is_large=cell.num_candidates > 12)
     warm = kernels()
     record = run_cell(Job(cell, map_text(terrain.domains["rooms-2"]), "test"))
     late = [name for name, count in kernels().items() if count > warm.get(name, 0)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from veilroute.bench.cells import Cell
@@ -73,6 +75,14 @@ def test_cells_are_the_same_whoever_makes_them(terrain: Terrain) -> None:
         assert isinstance(cell.radius, float)
         assert isinstance(cell.time_limit_s, float)
         assert cell.seed == cell.instance.seed
+
+
+def test_cells_know_the_kind_of_their_map(terrain: Terrain) -> None:
+    assert {cell.instance.map_kind for cell in cells_of(terrain, "klr")} == {"rooms"}
+    theirs = replace(terrain, is_generated=False)
+    assert {cell.instance.map_kind for cell in cells_of(theirs, "klr")} == {"grid"}
+    some = replace(terrain, generated=frozenset({"rooms-6"}))
+    assert {name: some.kind_of(name) for name in MAPS} == {"rooms-2": "", "rooms-6": "rooms"}
 
 
 def test_candidates_are_the_first_ones(terrain: Terrain) -> None:

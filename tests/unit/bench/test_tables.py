@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bench_samples import make_record, make_run
-from veilroute.bench import comparing
-from veilroute.bench.cells import Method, Record
+from veilroute.bench.cells import Instance, Method, Record, record_from_dict
 from veilroute.bench.design import Selection
-from veilroute.bench.paper import BEST, CBP, M_PBP, NAIVE, OPTIMAL, PARTITIONING, RBP
-from veilroute.bench.partitioning import time_stamps
+from veilroute.bench.paper import BEST, CBP, M_PBP, NAIVE, OPTIMAL, RBP
 from veilroute.bench.suites import SUITES, find_suite, suite_names
-from veilroute.bench.table import Table, format_apr, format_number, format_seconds
+from veilroute.bench.table import Mean, Table, format_apr, format_number, format_seconds
+from veilroute.bench.tables import (
+    Layout,
+    build_details,
+    build_findings,
+    build_means,
+    build_paired,
+    build_times,
+    compare_programs,
+    time_stamps,
+)
 from veilroute.errors import UnknownMethodError
 
-RANDOM_BLIND = Method("pbp", "merge-bb", "random", "blind")
-COST_BLIND = Method("pbp", "merge-bb", "cost-asc", "blind")
 DF_BB = Method("pbp", "df-bb", "", "tunnel")
+PLAIN = Layout("t", "T")
 
 
 def build_tables(suite: str, records: list[Record]) -> list[Table]:
@@ -28,13 +37,15 @@ def select(suite: str, records: list[Record]) -> Selection:
 
 
 def row_of(table: Table, *start: object) -> dict[str, object]:
-    """The one row that starts so; of headings that occur twice, the later."""
+    """The one row that starts so."""
     (row,) = [row for row in table.rows if row[: len(start)] == start]
     return dict(zip(table.columns, row, strict=True))
 
 
-def words_of(table: Table) -> str:
-    return " ".join(table.notes)
+def texts_of(table: Table, *start: object) -> list[str]:
+    """The cells behind the start of the one row that starts so, as people read them, with a star if bold."""
+    (row,) = [row for row in table.rows if row[: len(start)] == start]
+    return ["-" if v is None else f"{v}{'*' * (isinstance(v, Mean) and v.is_best)}" for v in row[len(start) :]]
 
 
 def table1_records() -> list[Record]:
@@ -42,71 +53,49 @@ def table1_records() -> list[Record]:
     return [
         make_record(OPTIMAL, pair=1, mac=0.2, status="optimal", runtime_s=0.1),
         make_record(OPTIMAL, pair=2, mac=0.4, status="optimal", runtime_s=0.3),
-        make_record(BEST, pair=1, mac=0.2 * (1 + 1e-12), runtime_s=1.0),
-        make_record(BEST, pair=2, mac=0.5, runtime_s=300.0, is_finished=False),
-        make_record(RANDOM_BLIND, pair=1, mac=0.2, runtime_s=40.0, num_partitions=30),
-        make_record(RANDOM_BLIND, pair=2, mac=0.4, runtime_s=60.0, num_partitions=51),
-        make_record(COST_BLIND, pair=1, mac=0.2, runtime_s=20.0),
-        make_record(COST_BLIND, pair=2, mac=0.6, runtime_s=300.0, is_finished=False),
+        make_record(BEST, pair=1, mac=0.2 * (1 + 1e-12), runtime_s=1.0, num_partitions=30),
+        make_record(BEST, pair=2, mac=0.5, runtime_s=300.0, is_finished=False, num_partitions=51),
         make_record(DF_BB, pair=1, mac=0.2, num_anonymized=8, runtime_s=5.0),
         # At the optimum's MAC, but for fewer candidates.
         make_record(DF_BB, pair=2, mac=0.4, num_anonymized=6, runtime_s=300.0, is_finished=False),
-        make_record(NAIVE["tunnel"], pair=1, mac=0.8, runtime_s=0.01),
+        make_record(NAIVE["tunnel"], pair=1, mac=0.8, runtime_s=0.0001),
+        make_record(NAIVE["tunnel"], pair=2, mac=0.8, runtime_s=0.0003),
     ]
 
 
 def test_table1() -> None:
     (table,) = build_tables("table1", table1_records())
-    assert table.name == "table1-8"
+    assert table.name == "table1"
     best = row_of(table, "Merge-BB, CostAsc, Tunnel")
-    assert (best["instances"], best["coverage [%]"], best["paper [%]"]) == (2, "50", "100")
-    assert (best["APR"], best["paper APR"]) == ("1.00", "1.00")
-    assert best["MAC"] == pytest.approx((0.2 + 0.5) / 2)
-    assert best["paper MAC"] == "0.229"
-    assert best["equal to the optimum"] == "1 of 2"
-    # (1 + 300) / 2 over all; Merge-BB with Blind finished under both orders on the first instance only.
-    assert (best["mean time [s]"], best["total time [s]"], best["paper [s]"]) == ("≥ 150", "1.00", "1")
-    # The mean where it is counted, and a dash elsewhere.
-    assert (row_of(table, "Merge-BB, Random, Blind")["partitions"], best["partitions"]) == ("40", None)
+    assert (best["instances"], best["coverage [%]"], best["APR"]) == (2, "50", "1.00")
+    mac, seconds = best["MAC"], best["time [s]"]
+    assert isinstance(mac, Mean) and mac.value == pytest.approx(0.35) and not mac.is_best
+    assert isinstance(seconds, Mean) and str(seconds).startswith("≥ 150 ± ")
+    assert (best["equal to the optimum"], best["partitions"]) == ("1 of 2", "40")
     exact = row_of(table, "optimal (exact)")
-    assert (exact["coverage [%]"], exact["paper [%]"], exact["equal to the optimum"]) == ("100", None, "2 of 2")
-    assert (exact["mean time [s]"], exact["total time [s]"]) == ("0.200", "0.100")
-    assert "Total time is over 1 instance." in table.notes
-
-
-def test_table1_when_not_all_is_anonymized() -> None:
-    (table,) = build_tables("table1", table1_records())
+    assert (exact["coverage [%]"], exact["equal to the optimum"], exact["partitions"]) == ("100", "2 of 2", None)
+    assert isinstance(exact["MAC"], Mean) and exact["MAC"].is_best
+    # DF-BB is as cheap and hides fewer, so it is no rival; nor does it meet the optimum there.
     df_bb = row_of(table, "DF-BB, Tunnel")
-    assert (df_bb["APR"], df_bb["MAC"], df_bb["equal to the optimum"]) == ("0.875", None, "1 of 2")
-
-
-def test_table1_says_what_is_missing() -> None:
-    (table,) = build_tables("table1", table1_records())
+    assert (df_bb["APR"], df_bb["equal to the optimum"]) == ("0.875", "1 of 2")
+    assert isinstance(df_bb["MAC"], Mean) and not df_bb["MAC"].is_best
     naive = row_of(table, "Naive, Tunnel")
-    assert (naive["instances"], naive["coverage [%]"], naive["paper [s]"]) == (1, "n/a", "<1")
-    absent = row_of(table, "Naive, Blind")
-    assert (absent["instances"], absent["mean time [s]"], absent["APR"], absent["MAC"]) == (0, None, None, None)
-    assert absent["paper MAC"] == "0.714"
-    assert "some figures rest on 0 and others on 2 of the instances" in words_of(table)
-    assert "Records of 2 instances; the paper has 30" in words_of(table)
-    (whole,) = build_tables("table1", [make_record(method) for method in PARTITIONING])
-    assert "Not complete" not in words_of(whole)
+    assert (naive["coverage [%]"], naive["time [s]"]) == ("n/a", "<0.001")
 
 
-def test_total_time_is_a_dash_where_a_method_did_not_finish() -> None:
-    records = table1_records()
-    records[7] = make_record(COST_BLIND, pair=2, mac=0.6, runtime_s=90.0)
+def test_only_a_proved_optimum_is_one_to_be_equal_to() -> None:
+    records = [*table1_records(), make_record(OPTIMAL, pair=3, mac=0.2), make_record(BEST, pair=3, mac=0.2)]
     (table,) = build_tables("table1", records)
-    assert row_of(table, "Merge-BB, CostAsc, Tunnel")["total time [s]"] is None
-    assert row_of(table, "Merge-BB, Random, Blind")["total time [s]"] == "50.0"
-    # Naive has one of the two.
-    assert row_of(table, "Naive, Tunnel")["total time [s]"] == "0.0100 (1)"
+    assert row_of(table, "Merge-BB, CostAsc, Tunnel")["equal to the optimum"] == "1 of 2"
 
 
-def test_one_table_for_each_number_of_candidates() -> None:
-    tables = build_tables("table1", [make_record(OPTIMAL, size=size) for size in (16, 10, 8)])
-    assert [table.name for table in tables] == ["table1-8", "table1-10", "table1-16"]
-    assert row_of(tables[1], "Merge-BB, CostAsc, Tunnel")["paper MAC"] is None
+def test_programs_that_cannot_tell_have_no_coverage() -> None:
+    told = make_record(BEST)
+    untold = replace(told, outcome=replace(told.outcome, is_finished=None))
+    (table,) = build_means(replace(PLAIN, columns=("coverage",)), Selection((untold,)))
+    assert texts_of(table) == ["n/a", "1"]
+    (seconds,) = build_means(replace(PLAIN, columns=("time",)), Selection((untold,)))
+    assert texts_of(seconds) == ["1.00", "1"], "nor did the clock stop them, as far as one knows"
 
 
 def test_table2() -> None:
@@ -120,69 +109,36 @@ def test_table2() -> None:
         make_record(BEST, pair=3, mac=0.0),
         make_record(OPTIMAL, pair=1, mac=0.1, status="optimal"),
         make_record(DF_BB, pair=1, mac=0.1, num_anonymized=6),
-        # Naive with Blind counts for methods with Blind only.
-        make_record(NAIVE["blind"], pair=1, mac=0.4),
-        make_record(COST_BLIND, pair=1, mac=0.2),
     ]
     (table,) = build_tables("table2", records)
-    # 0.2 and 0.6: mean 0.4, deviation sqrt(2 * 0.2^2 / 1) = 0.283.
-    assert row_of(table, "Merge-BB, CostAsc, Tunnel")["8 candidates"] == "0.400 ± 0.283"
-    assert row_of(table, "Merge-BB, CostAsc, Tunnel")["paper, 8"] == "0.423 ± 0.226"
-    assert row_of(table, "optimal (exact)") == {
-        "method": "optimal (exact)",
-        "8 candidates": "0.100",
-        "instances": 1,
-        "paper, 8": None,
-    }
-    assert row_of(table, "Merge-BB, CostAsc, Blind")["8 candidates"] == "0.500"
-    assert row_of(table, "DF-BB, Tunnel")["8 candidates"] is None
-    # The third instance of Merge-BB, and the one of DF-BB.
-    assert "2 results left out" in words_of(table)
-    assert not [row for row in table.rows if str(row[0]).startswith("Naive")]
+    # 0.2 and 0.6 have the mean 0.4; where Naive's MAC is 0 there is no ratio, which the brackets say.
+    (cell, num) = texts_of(table, "Merge-BB, CostAsc, Tunnel")
+    assert cell.startswith("0.400 ± 0.2") and cell.endswith(" (2)") and num == "3"
+    assert texts_of(table, "optimal (exact)") == ["0.100*", "1"]
+    assert texts_of(table, "DF-BB, Tunnel") == ["-", "1"], "it hid fewer than Naive"
+    assert any(note.startswith("Not complete: some methods lack instances (1 to 3)") for note in table.notes)
 
 
-def test_table3() -> None:
-    records = [
-        make_record(CBP, pair=pair, k=k, m_ratio=0.1, runtime_s=pair * k / 10) for pair in (1, 2) for k in (2, 3, 5)
-    ]
-    records.append(make_record(M_PBP, m_ratio=10.0, runtime_s=300.0, is_finished=False))
-    (table,) = build_tables("table3", records)
-    # (0.2 + 0.3 + 0.5 + 0.4 + 0.6 + 1.0) / 6
-    ours = row_of(table, "Cbp", "ours")
-    assert (ours["0.1"], ours["0.3"], ours["cells"]) == ("0.500", None, "0 to 6")
-    assert row_of(table, "Cbp", "paper")["0.1"] == "0.098"
-    assert row_of(table, "m-Pbp", "ours")["10"] == "≥ 300"
-    assert row_of(table, "optimal (exact)", "ours")["cells"] == "0"
-
-
-def test_table4() -> None:
+def test_table4_has_a_row_for_each_k_and_planner_and_a_column_for_each_m() -> None:
     records = [
         make_record(RBP, pair=pair, k=3, m_ratio=5.0, mac=mac) for pair, mac in ((1, 20.0), (2, 40.0), (3, None))
     ]
-    records += [make_record(OPTIMAL, k=2, m_ratio=5.0, mac=0.3), make_record(BEST, k=2, mac=0.25)]
+    records += [make_record(OPTIMAL, k=2, m_ratio=ratio, mac=0.3) for ratio in (10.0, 0.5)]
+    records += [make_record(M_PBP, k=2, m_ratio=10.0, mac=0.3)]
+    records += [make_record(CBP, k=2, m_ratio=10.0, mac=0.4)]
     (table,) = build_tables("table4", records)
-    assert row_of(table, 3, "Rbp", "ours")["5"] == 30.0
-    assert row_of(table, 3, "Rbp", "ours")["instances"] == "0 to 2"
-    assert row_of(table, 3, "Rbp", "paper")["5"] == "29"
-    assert row_of(table, 2, "m-Pbp", "ours")["infinity"] == 0.25
-    assert row_of(table, 2, "optimal (not all proved)", "ours")["5"] == 0.3
-    assert not [row for row in table.rows if str(row[1]).startswith("optimal") and row[2] == "paper"]
-    assert "1 cell anonymized only a part" in words_of(table)
-
-
-def test_table4_needs_a_bounded_m() -> None:
-    assert build_tables("table4", [make_record(BEST)]) == []
-    (table,) = build_tables("table4", [make_record(RBP, m_ratio=0.1)])
-    assert "infinity" not in table.columns
-
-
-@pytest.mark.parametrize("suite", ["table3", "table4"])
-def test_the_note_on_finite_m_goes_when_the_optimum_is_proved(suite: str) -> None:
-    proved = [make_record(OPTIMAL, pair=pair, m_ratio=0.5, status="optimal") for pair in (1, 2)]
-    (table,) = build_tables(suite, proved)
-    assert "could not prove" not in words_of(table)
-    (table,) = build_tables(suite, [*proved, make_record(OPTIMAL, pair=3, m_ratio=0.5, status="feasible")])
-    assert "could not prove" in words_of(table)
+    assert table.columns == ("k", "method", "m 0.5", "m 5", "m 10", "instances")
+    ((_, five, _, num),) = [texts_of(table, 3, "Rbp")]
+    assert five.startswith("30.0 ± ") and five.endswith(" (2)") and num == "3"
+    assert texts_of(table, 2, "optimal (exact)") == ["0.300", "-", "0.300*", "1"], "one method alone is not the best"
+    assert texts_of(table, 2, "m-Pbp") == ["-", "-", "0.300*", "1"], "ties are all bold"
+    assert texts_of(table, 2, "Cbp") == ["-", "-", "0.400", "1"]
+    # The planners stand in the order of the study's file.
+    assert [row[1] for row in table.rows if row[0] == 2] == ["Cbp", "m-Pbp", "optimal (exact)"]
+    (note,) = [note for note in table.notes if note.startswith("optimal (exact) has no proof")]
+    assert "for 2 of 2 cells" in note
+    proved = [replace(each, outcome=replace(each.outcome, status="optimal")) for each in records]
+    assert not [note for note in build_tables("table4", proved)[0].notes if "no proof" in note]
 
 
 def test_convergence() -> None:
@@ -191,23 +147,22 @@ def test_convergence() -> None:
         make_record(
             BEST, pair=1, mac=0.2, improvements=((0.02, 4, 0.6), (2.0, 8, 0.2)), runtime_s=9.0, time_limit_s=10.0
         ),
-        make_record(BEST, pair=2, mac=0.4, improvements=((0.5, 8, 0.4),), runtime_s=9.0, time_limit_s=10.0),
+        # Its first partition hides nobody, so that it has no MAC.
+        make_record(
+            BEST, pair=2, mac=0.4, improvements=((0.005, 0, 9.9), (0.5, 8, 0.4)), runtime_s=9.0, time_limit_s=10.0
+        ),
         make_record(OPTIMAL, pair=1, mac=0.1, status="optimal", runtime_s=0.05, time_limit_s=10.0),
     ]
-    (table,) = build_tables("convergence", records)
-    assert table.columns[2:9] == ("0.01 s", "0.03 s", "0.1 s", "0.3 s", "1 s", "3 s", "10 s")
-    aprs, macs = row_of(table, "Merge-BB, CostAsc, Tunnel", "APR"), row_of(table, "Merge-BB, CostAsc, Tunnel", "MAC")
-    assert [aprs[f"{time} s"] for time in ("0.01", "0.03", "1", "3", "10")] == [
-        "0.000",
-        "0.250",
-        "0.750",
-        "1.00",
-        "1.00",
-    ]
-    assert [macs[f"{time} s"] for time in ("0.01", "0.03", "1", "3")] == [None, "0.600 (1)", "0.500", "0.300"]
-    assert (aprs["paper, 300 s"], macs["paper, 300 s"]) == ("1.00", "0.229")
-    exact = row_of(table, "optimal (exact)", "MAC")
-    assert (exact["0.03 s"], exact["0.1 s"]) == (None, "0.100")
+    aprs, macs = build_tables("convergence", records)
+    stamps = ("0.01 s", "0.03 s", "0.1 s", "0.3 s", "1 s", "3 s", "10 s")
+    assert (aprs.name, macs.name) == ("convergence-apr", "convergence-mac")
+    assert aprs.columns[1:8] == tuple(f"after {stamp}" for stamp in stamps)
+    assert texts_of(aprs, "Merge-BB, CostAsc, Tunnel")[:7] == [
+        "0.000", "0.250", "0.250", "0.250", "0.750", "1.00", "1.00"
+    ]  # fmt: skip
+    shown = [text.partition(" ±")[0].rstrip("*") for text in texts_of(macs, "Merge-BB, CostAsc, Tunnel")]
+    assert shown[:7] == ["-", "0.600 (1)", "0.600 (1)", "0.600 (1)", "0.500", "0.300", "0.300"]
+    assert texts_of(macs, "optimal (exact)")[:3] == ["-", "-", "0.100*"]
 
 
 def test_time_stamps_end_at_the_limit() -> None:
@@ -216,50 +171,82 @@ def test_time_stamps_end_at_the_limit() -> None:
     assert time_stamps(0.01) == (0.01,)
 
 
-def test_klr() -> None:
-    records = [
-        make_record(BEST, pair=1, k=3, ell=10.0, radius=2.0, mac=1.0, num_anonymized=6),
-        make_record(BEST, pair=2, k=3, ell=10.0, radius=2.0, mac=None),
-        make_record(OPTIMAL, pair=1, k=2, mac=0.2),
-    ]
-    (table,) = build_tables("klr", records)
-    assert len(table.rows) == 12
-    # k, ell, radius; MAC, APR and instances of Merge-BB, then of the optimum; the paper.
-    (row,) = [row for row in table.rows if row[:3] == (3, 10, 2)]
-    assert row[3:] == (1.0, "0.375", "1 of 2", None, None, "0 of 0", None)
-    (row,) = [row for row in table.rows if row[:3] == (2, 1, 0)]
-    assert row[3:] == (None, None, "0 of 0", 0.2, "1.00", "1 of 1", "0.229")
-
-
 def test_examples() -> None:
     book = {"classes": [{"anonymized": True}, {"anonymized": True}, {"anonymized": False}]}
     records = [
         make_record(OPTIMAL, keep_playbook=True, playbook=book, audit_holds=True, status="optimal", mac=0.2),
         make_record(OPTIMAL, keep_playbook=True, ell=10.0, playbook=book, audit_holds=False),
-        make_record(OPTIMAL, map_name="../Evil | map\n2", keep_playbook=True, playbook=book),
-        make_record(OPTIMAL, map_name=".. evil-map/2", keep_playbook=True),
     ]
     (table,) = build_tables("examples", records)
-    found = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    assert [row["picture"] for row in found] == [
-        None,
-        "example-evil-map-2-1-k2-ell1-2.png",
-        "example-den101d-1-k2-ell1.png",
-        "example-den101d-1-k2-ell10.png",
+    assert texts_of(table, "den101d", 1, "1") == ["optimal (exact)", "2", "1.00", "0.200", "optimal", "holds"]
+    assert texts_of(table, "den101d", 1, "10")[-1] == "VIOLATED"
+    assert list(find_suite("examples").findings(select("examples", records))) == [
+        "The auditor confirms 1 of 2 playbooks.",
+        "It does NOT confirm 1; this is a fault of the planner or of the auditor.",
     ]
-    assert [row["audit"] for row in found] == ["not asked", "not asked", "holds", "VIOLATED"]
-    assert [row["classes"] for row in found] == [None, 2, 2, 2]
-    assert [row["paper's picture"] for row in found] == [None, None, "Figure 5", "supplement"]
+
+
+def test_observers_by_planner() -> None:
+    records = make_run(num_pairs=1, maps=("den101d",), sizes=(8,))
+    (table,) = build_tables("adversaries", records)
+    row = row_of(table, "-", "infinity", "0.5", "randomised")
+    watched = [record.outcome.guesses for record in records if record.cell.mechanism == "randomised"]
+    assert isinstance(row["bayesian"], Mean) and row["bayesian"].value == watched[-1][2][1]
+    assert isinstance(row["bayesian at the end"], Mean) and row["bayesian at the end"].value == watched[-1][2][2]
+    others = [record for record in records if not record.cell.is_watched]
+    for suite in SUITES:
+        if suite != "adversaries":
+            assert build_tables(suite, records) == build_tables(suite, others)
+
+
+def test_no_row_is_a_mean_over_kinds_of_maps() -> None:
+    """Steps, metres and seconds do not add up; the kind is no part of a cell's key, and old records have none."""
+    places = (("hall", "", (1, 1)), ("town", "streets in metres", 7), ("city", "streets in seconds", 7))
+    records = []
+    for at, (name, kind, node) in enumerate(places, start=1):
+        for pair in (1, 2):
+            record = make_record(BEST, map_name=name, pair=pair, mac=float(at))
+            instance = Instance(name, pair, node, node, record.cell.instance.candidates, kind=kind)
+            records.append(replace(record, cell=replace(record.cell, instance=instance)))
+    (table,) = build_means(replace(PLAIN, columns=("mac",)), Selection(tuple(records)))
+    assert table.columns == ("map kind", "Merge-BB, CostAsc, Tunnel", "instances")
+    assert [(row[0], str(row[1]), row[2]) for row in table.rows] == [
+        ("grid", "1.00 ± 0.00", 2), ("streets in metres", "2.00 ± 0.00", 2), ("streets in seconds", "3.00 ± 0.00", 2)
+    ]  # fmt: skip
+    town = records[2]
+    assert record_from_dict(town.to_dict()).cell.instance.map_kind == "streets in metres"
+    bare = replace(town, cell=replace(town.cell, instance=replace(town.cell.instance, kind="")))
+    assert bare.cell.key == town.cell.key and bare.cell.instance.map_kind == "graph"
+    assert "kind" not in records[0].cell.to_dict()["instance"]
+
+
+def test_what_stands_across() -> None:
+    """The same figures by method, by a setting and by measure."""
+    records = [
+        make_record(method, size=size, mac=mac)
+        for size, method, mac in ((8, OPTIMAL, 0.1), (8, BEST, 0.2), (12, OPTIMAL, 0.3), (12, BEST, 0.4))
+    ]
+    chosen = Selection(tuple(records))
+    (by_method,) = build_means(replace(PLAIN, columns=("mac",), methods=(OPTIMAL, BEST)), chosen)
+    assert by_method.columns == ("candidates", "optimal (exact)", "Merge-BB, CostAsc, Tunnel", "instances")
+    assert texts_of(by_method, 8) == ["0.100*", "0.200", "1"]
+    (by_size,) = build_means(replace(PLAIN, columns=("mac",), across="candidates"), chosen)
+    assert by_size.columns == ("method", "candidates 8", "candidates 12", "instances")
+    assert texts_of(by_size, "optimal (exact)") == ["0.100*", "0.300*", "1"]
+    (by_measure,) = build_means(replace(PLAIN, columns=("mac", "status"), across="measure"), chosen)
+    assert by_measure.columns == ("candidates", "method", "MAC", "status")
+    assert texts_of(by_measure, 12, "optimal (exact)") == ["0.300*", "feasible"]
+    two = build_means(replace(PLAIN, columns=("mac", "time / optimal")), chosen)
+    assert [table.name for table in two] == ["t-mac", "t-time-optimal"]
+    assert texts_of(two[1], 8) == ["1.00", "1.00", "1"]
 
 
 @pytest.mark.parametrize("suite", suite_names("all"))
-def test_the_optimum_and_the_paper_are_in_every_table(suite: str) -> None:
+def test_the_optimum_is_in_every_table(suite: str) -> None:
     records = make_run(num_pairs=1, sizes=(8,))
     records.append(make_record(OPTIMAL, keep_playbook=True, audit_holds=True))
     for table in build_tables(suite, records):
         assert "optimal (" in table.to_html()
-        has_paper = 'class="number paper"' in table.to_html() or 'class="paper"' in table.to_html()
-        assert has_paper == bool(SUITES[suite].where)
     assert build_tables(suite, records[::-1]) == build_tables(suite, records) != []
 
 
@@ -267,24 +254,6 @@ def test_the_optimum_and_the_paper_are_in_every_table(suite: str) -> None:
 def test_no_records_no_table(suite: str) -> None:
     assert build_tables(suite, []) == []
     assert build_tables(suite, [make_record(OPTIMAL, status="error", mac=None, error="out of luck")]) == []
-
-
-def test_observers_by_planner() -> None:
-    records = make_run(num_pairs=1, maps=("den101d",), sizes=(8,))
-    (table,) = build_tables("adversaries", records)
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    assert [(row["planner"], row["m"]) for row in rows[-3:]] == [
-        ("optimal (exact), k = 2", "the whole route"),
-        ("optimal (exact), risk 0.5", "the whole route"),
-        ("randomised, risk 0.5", "the whole route"),
-    ]
-    watched = [record.outcome.guesses for record in records if record.cell.mechanism == "randomised"]
-    assert rows[-1]["bayesian"] == watched[-1][2][1]
-    assert rows[-1]["bayesian at the end"] == watched[-1][2][2]
-    others = [record for record in records if not record.cell.is_watched]
-    for suite in SUITES:
-        if suite != "adversaries":
-            assert build_tables(suite, records) == build_tables(suite, others)
 
 
 def test_unknown_suite() -> None:
@@ -302,7 +271,7 @@ def test_longest_limit_wins() -> None:
     assert [record.outcome.mac for record in chosen.records] == [0.2]
     assert chosen.num_repeated == 2
     (table,) = build_tables("table1", records)
-    assert "2 records of the same instances and methods" in words_of(table)
+    assert "2 records of the same instances and methods" in " ".join(table.notes)
 
 
 def test_records_of_other_suites_are_left_aside() -> None:
@@ -367,19 +336,55 @@ def test_html_is_escaped_and_marks_the_paper() -> None:
     assert "<td>a|b &lt;i&gt;_*&amp;</td>" in page
     assert '<td class="number paper">&lt;1</td>' in page
     assert "<caption>Rows &amp; &lt;columns&gt;</caption>" in page
-    row = Table("t", "", ("planner", "source"), (("Rbp", "paper"),)).to_html()
-    assert '<tr class="paper"><td>Rbp</td>' in row
 
 
 def test_csv_has_all_digits_and_latex_sets_what_stands_there() -> None:
     table = Table("t-1", "50 % & more", ("a_b", "x"), (("R&D #1", 0.123456), ('say "ah"', None)), ("≥ 3, -2 to -1.",))
     assert table.to_csv() == 'a_b,x\nR&D #1,0.123456\n"say ""ah""",\n'
     latex = table.to_latex()
-    assert r"\caption{50 \% \& more}" in latex and r"\begin{tabular}{lr}" in latex
+    assert r"\caption{50 \% \& more}" in latex and r"\begin{tabular}{@{}lr@{}}" in latex
     assert r"R\&D \#1 & 0.123 \\" in latex and "a\\_b & x" in latex
     assert r"$\geq$ 3, $-$2 to $-$1." in latex
     for rule in ("toprule", "midrule", "bottomrule"):
         assert latex.count(f"\\{rule}") == 1
+
+
+MEANS = Table(
+    "m",
+    "Means",
+    ("k", "one & only", "two, with a long name"),
+    (
+        (2, Mean(0.123456, 0.0344, is_best=True), Mean(12.3456, 1.26)),
+        (2, Mean(0.5, num=3), Mean(299.7, is_bound=True)),
+        (3, None, Mean(0.0, 0.0)),
+    ),
+)
+
+
+def test_means_have_intervals_and_the_best_is_bold() -> None:
+    assert MEANS.to_text() == (
+        "Means\n"
+        "\n"
+        "                    two, with\n"
+        "                       a long\n"
+        "k      one & only        name\n"
+        "-  --------------  ----------\n"
+        "2  0.123 ± 0.034*  12.3 ± 1.3\n"
+        "2      0.500 (3)        ≥ 300\n"
+        "3              -        0 ± 0\n"
+        "\n"
+        "* stands for bold.\n"
+    )
+    assert r"| 2 | **0.123 ± 0.034** | 12.3 ± 1.3 |" in MEANS.to_markdown()
+    assert '<td class="number"><b>0.123 ± 0.034</b></td>' in MEANS.to_html()
+    assert MEANS.to_csv() == (
+        'k,one & only,one & only ±,"two, with a long name","two, with a long name ±"\n'
+        "2,0.123456,0.0344,12.3456,1.26\n2,0.5,,≥ 299.7,\n3,,,0.0,0.0\n"
+    )
+    latex = MEANS.to_latex()
+    assert r"2 & \textbf{0.123 $\pm$ 0.034} & 12.3 $\pm$ 1.3 \\" in latex
+    assert r"\shortstack[r]{two, with\\a long\\name}" in latex and r"one \& only &" in latex
+    assert latex.count(r"\addlinespace") == 1 and "\\addlinespace\n3 &" in latex, "between k = 2 and k = 3"
 
 
 def test_details_of_a_suite_rest_on_its_records() -> None:
@@ -394,14 +399,16 @@ def test_details_of_a_suite_rest_on_its_records() -> None:
         for place in places
         for method, mac in ((OPTIMAL, 0.2), (BEST, 0.3))
     ]
-    means, by_map, paired, _ = comparing.build_tables(Selection(tuple(records)), name="table1")
+    layout = replace(PLAIN, methods=(OPTIMAL, BEST))
+    means, by_map, paired, _ = build_details(layout, Selection(tuple(records)))
     assert [row[:2] for row in means.rows] == [("optimal (exact)", 3), ("Merge-BB, CostAsc, Tunnel", 3)]
-    assert means.rows[0][means.columns.index("interval")] == "0.200 to 0.200"
+    assert str(means.rows[0][means.columns.index("MAC")]) == "0.200 ± 0.000"
+    assert "audit" not in means.columns, "nothing was audited"
     assert [(row[0], row[2]) for row in by_map.rows] == [("den101d", 2)] * 2 + [("lak510d", 1)] * 2
     (row,) = paired.rows
     assert row[2] == 3 and row[3] == pytest.approx(-0.1) and row[-2:] == ("0.250", "0.250")
     uneven = [*records[:-1], make_record(BEST, mac=0.1, num_anonymized=6, map_name="lak510d")]
-    (paired,) = [t for t in comparing.build_tables(Selection(tuple(uneven)), name="t") if t.name == "t-paired"]
+    (paired,) = build_paired(PLAIN, Selection(tuple(uneven)))
     assert paired.rows[0][2] == 2 and "1 pairs left out" in paired.notes[-1]
 
 
@@ -418,23 +425,33 @@ def test_times_stand_beside_each_other() -> None:
         for pair, slow_s, slow_ended, quick_s, quick_ended in told
         for method, seconds, is_finished in ((BEST, slow_s, slow_ended), (OPTIMAL, quick_s, quick_ended))
     ]
-    (table,) = [t for t in comparing.build_tables(Selection(tuple(records)), name="t") if t.name == "t-times"]
+    (table,) = build_times(PLAIN, Selection(tuple(records)))
     assert table.rows == (("Merge-BB, CostAsc, Tunnel", "optimal (exact)", 3, "≥ 20.0", "≥ 6.00", "≥ 600", None),)
-    (table,) = [t for t in comparing.build_tables(Selection(tuple(records[:4])), name="t") if t.name == "t-times"]
+    (table,) = build_times(PLAIN, Selection(tuple(records[:4])))
     assert table.rows[0][2:6] == (2, "13.0", "6.00", "20.0")
-    assert list(comparing.compare_programs(Selection(tuple(records)))) == []
+    assert list(compare_programs(Selection(tuple(records)))) == []
 
 
 def test_the_cheapest_is_looked_for_among_those_that_hide_as_many() -> None:
-    """Whoever leaves out the expensive candidates has a low MAC."""
+    """A method that leaves out the expensive candidates has a low MAC."""
     records = [make_record(OPTIMAL, mac=0.3), make_record(BEST, mac=0.1, num_anonymized=4)]
-    (finding,) = comparing.build_findings(Selection(tuple(records)))
-    assert finding == "optimal (exact) has the lowest mean MAC of those that hide the most (APR 1.00), 0.300."
-    (finding,) = comparing.build_findings(Selection((records[0], make_record(BEST, mac=0.3))))
-    assert finding == "optimal (exact) and Merge-BB, CostAsc, Tunnel have the lowest mean MAC, 0.300."
+    (finding,) = build_findings(PLAIN, Selection(tuple(records)))
+    assert finding == "optimal (exact) has the lowest mean MAC of those that hide the most, 0.300."
+    (finding,) = build_findings(PLAIN, Selection((records[0], make_record(BEST, mac=0.3))))
+    assert finding == "optimal (exact); Merge-BB, CostAsc, Tunnel have the lowest mean MAC, 0.300."
 
 
-def test_who_failed_on_the_dear_instances_is_not_cheap() -> None:
+def test_a_method_that_failed_on_the_expensive_instances_is_not_cheap() -> None:
     records = [make_record(OPTIMAL, mac=0.1), make_record(OPTIMAL, mac=0.9, pair=2), make_record(BEST, mac=0.2)]
-    (finding,) = comparing.build_findings(Selection(tuple(records)))
+    (finding,) = build_findings(PLAIN, Selection(tuple(records)))
     assert finding == "optimal (exact) has the lowest mean MAC on the 1 instance that all have, 0.100."
+
+
+def test_findings_name_few_settings_and_count_many() -> None:
+    records = [make_record(m, k=k, mac=mac) for k in range(2, 8) for m, mac in ((OPTIMAL, 0.1), (BEST, 0.2))]
+    (finding,) = build_findings(PLAIN, Selection(tuple(records)))
+    assert finding == "optimal (exact) has the lowest mean MAC, at 6 of 6 settings."
+    cheap = [replace(each, outcome=replace(each.outcome, mac=0.05)) for each in records if each.cell.method == BEST][:1]
+    found = list(build_findings(PLAIN, Selection((*cheap, *(r for r in records if r.cell.key != cheap[0].cell.key)))))
+    assert found[0] == "Merge-BB, CostAsc, Tunnel has the lowest mean MAC, at k 2, 0.0500."
+    assert found[1] == "optimal (exact) has the lowest mean MAC, at 5 of 6 settings."

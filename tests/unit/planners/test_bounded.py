@@ -13,8 +13,7 @@ from veilroute.arrays import Node, as_members
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import prepare_task
-from veilroute.covering.walks import Sweeper
-from veilroute.planners.cbp import Cluster, lead_to
+from veilroute.planners.cbp import Cluster, Leads
 from veilroute.progress import OutOfTimeError, Watch
 
 
@@ -69,8 +68,7 @@ def test_completion_without_a_way_on() -> None:
 @pytest.mark.parametrize("m", [1, 2, 5, 6, 7, 8, 20, 51])
 def test_cbp_leads_to_the_centroid_with_padding_in_front(m: int, corridor: vr.Problem) -> None:
     task = prepare_task(corridor)
-    backward = Sweeper(corridor.domain, backward=True, num_seeds=1)
-    walk = lead_to(task, Cluster(as_members((0, 1)), Node(9)), m, 0, 3, backward, Watch()).tolist()
+    walk = Leads(task, 3, Watch()).find(Cluster(as_members((0, 1)), Node(9)), m, 0).tolist()
     assert walk[0] == 5
     assert all(abs(a - b) == 1 for a, b in itertools.pairwise(walk))
     if m <= 5:
@@ -82,9 +80,8 @@ def test_cbp_leads_to_the_centroid_with_padding_in_front(m: int, corridor: vr.Pr
 
 def test_cbp_padding_is_drawn_for_each_class_and_trip(corridor: vr.Problem) -> None:
     task = prepare_task(vr.Problem(corridor.domain, [vr.Trip((0, 5), (0, 5))] * 2, corridor.candidates))
-    backward = Sweeper(corridor.domain, backward=True, num_seeds=1)
     drawn = [
-        lead_to(task, Cluster(as_members(members), Node(9)), 60, trip, seed, backward, Watch()).tobytes()
+        Leads(task, seed, Watch()).find(Cluster(as_members(members), Node(9)), 60, trip).tobytes()
         for members in ((0, 1), (0,))
         for trip in (0, 1)
         for seed in (3, 4)

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 import veilroute as vr
-from veilroute.arrays import as_members
+from veilroute.arrays import Node, as_members
 from veilroute.covering.task import prepare_task
-from veilroute.planners.cbp import _merge_small, _Middle, cluster_members
+from veilroute.planners.cbp import Cluster, Leads, _merge_small, _Middle, cluster_members
 from veilroute.progress import Watch
 
 
@@ -11,9 +13,11 @@ def corridor(length: int) -> vr.Domain:
     return vr.grid_domain(["." * length])
 
 
-def clusters_of(problem: vr.Problem, k: int, seed: int = 0) -> list[tuple[list[object], object]]:
+def clusters_of(
+    problem: vr.Problem, k: int, seed: int = 0, *, cluster_order: str = "shuffled"
+) -> list[tuple[list[object], object]]:
     task = prepare_task(problem)
-    found = cluster_members(task, k, seed=seed, watch=Watch())
+    found = cluster_members(task, k, seed=seed, watch=Watch(), cluster_order=cluster_order)
     return [
         ([problem.candidates[task.members[i]] for i in one.members], problem.domain.label(one.centroid))
         for one in found
@@ -70,3 +74,46 @@ def test_a_small_cluster_joins_the_nearest_one_and_no_other() -> None:
 def test_fewer_members_than_k_are_no_cluster() -> None:
     problem = vr.Problem(corridor(5), [vr.Trip((0, 0), (0, 4))], [(0, 1), (0, 2)])
     assert clusters_of(problem, 3) == []
+
+
+def test_listed_clusters_do_not_depend_on_the_seed() -> None:
+    """Dealt by threes as listed, the two heaps are clusters from the start; a shuffle may join them."""
+    heaps = [[(0, 1), (0, 2), (0, 3)], [(0, 36), (0, 37), (0, 38)]]
+    problem = vr.Problem(corridor(40), [vr.Trip((0, 0), (0, 39))], [*heaps[0], *heaps[1]])
+    found = [clusters_of(problem, 3, seed, cluster_order="listed") for seed in range(10)]
+    assert found == [[(heaps[0], (0, 2)), (heaps[1], (0, 37))]] * 10
+    assert len({len(clusters_of(problem, 3, seed)) for seed in range(10)}) == 2
+
+
+def test_those_left_over_join_the_last_listed_cluster() -> None:
+    """Five cells and k = 2: the last three begin together, and stay."""
+    cells = [(0, 1), (0, 2), (0, 20), (0, 38), (0, 39)]
+    problem = vr.Problem(corridor(41), [vr.Trip((0, 0), (0, 40))], cells)
+    (first, _), (last, _) = clusters_of(problem, 2, cluster_order="listed")
+    assert (first, last) in ((cells[:2], cells[2:]), (cells[:3], cells[3:]))
+
+
+def test_the_way_to_a_centre_can_be_aimed_at_the_goal() -> None:
+    """In an open square all staircases to the far corner are shortest; one of them follows the side with the goal."""
+    square = vr.grid_domain(["....."] * 5)
+    problem = vr.Problem(square, [vr.Trip((4, 0), (0, 0))], [(0, 3), (0, 4)])
+    task = prepare_task(problem)
+    cluster = Cluster(as_members((0, 1)), Node(square.node((0, 4))))
+    for heuristic, expected in (("to-goal", {(3, 0), (2, 0), (1, 0), (0, 0)}), ("to-centre", None)):
+        lead = Leads(task, 0, Watch(), heuristic).find(cluster, 9, 0)
+        places = [square.label(int(node)) for node in lead]
+        assert (len(places), places[0], places[-1]) == (9, (4, 0), (0, 4))
+        if expected is not None:
+            assert set(places[1:5]) == expected
+
+
+@pytest.mark.parametrize("name", ["centre", "cluster_order", "centre_heuristic"])
+def test_options_of_cbp_are_looked_at(name: str) -> None:
+    problem = vr.Problem(corridor(8), [vr.Trip((0, 0), (0, 7))], [(0, 2), (0, 5)])
+    with pytest.raises(vr.VeilrouteError, match=f"{name}: expected one of"):
+        vr.solve(problem, vr.Privacy(k=2, m=3), planner="cbp", **{name: "best"})  # type: ignore[arg-type]
+    usual = vr.solve(problem, vr.Privacy(k=2, m=3), planner="cbp")
+    assert name not in usual.options, "a plan that is made as usual says nothing of these options"
+    other = {"centre": "sum", "cluster_order": "listed", "centre_heuristic": "to-goal"}[name]
+    stated = vr.solve(problem, vr.Privacy(k=2, m=3), planner="cbp", **{name: other})  # type: ignore[arg-type]
+    assert stated.options[name] == other and vr.audit(stated).holds

@@ -1,0 +1,95 @@
+"""The example of goal obfuscation: strategies do what their authors say, and our plans keep their promise."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import veilroute as vr
+from veilroute.adversary import ADVERSARIES, watch_by_fraction, watch_playbook
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "examples" / "goal_obfuscation" / "goal_obfuscation.py"
+START, GOALS = (0, 3), [(6, 0), (6, 6), (3, 6)]
+
+
+@pytest.fixture(scope="module")
+def example() -> dict[str, Any]:
+    return runpy.run_path(str(EXAMPLE))
+
+
+@pytest.fixture(scope="module")
+def square() -> vr.Domain:
+    return vr.grid_domain(["......."] * 7)
+
+
+def test_every_route_stops_at_its_goal_and_ours_share_m_nodes(example: dict[str, Any], square: vr.Domain) -> None:
+    goals = [*GOALS, (3, 0)]
+    compared = [(m, *each) for _, m, books in example["compare"](square, START, goals) for each in books.items()]
+    for m, name, book in compared:
+        for goal in goals:
+            route = book.route_for(("stop", goal)).nodes
+            assert route[-3:] == (goal, ("stop", goal), "end"), name
+            assert sum(isinstance(node, tuple) and node[0] == "stop" for node in route) == 1
+        if name == "cheapest paths":
+            assert [group.routes[0].cost for group in book.classes] == [9, 9, 6, 6] and book.mac == 0
+        assert watch_playbook(book).success_at_end == pytest.approx(1.0)
+        assert vr.audit(book).holds
+        if book.privacy.k > 1:
+            assert book.privacy.m == m and book.status == "optimal"
+            assert vr.risk(book).worst <= 1 / book.privacy.k
+            assert watch_playbook(book).success <= 1 / book.privacy.k + 1e-12
+
+
+def test_goal_recognition_is_deceived_up_to_the_last_deceptive_point(
+    example: dict[str, Any], square: vr.Domain
+) -> None:
+    paths, problem = example["Paths"](square), example["with_stops"](square, START, GOALS)
+    observer = ADVERSARIES.find("goal-recognition")
+    real = GOALS[1]
+    bogus, radius = example["choose_bogus"](paths, START, real, GOALS)
+    # Of (6, 0) and (3, 6): (6 + 9 - 9) / 2 = 3 and (3 + 9 - 6) / 2 = 3. Of two the first.
+    assert (bogus, radius) == ((6, 0), 3.0)
+    assert example["choose_bogus"](paths, START, (6, 0), GOALS) == ((6, 6), 3.0), "(3, 6) would be at 6"
+    book = example["follow"](example["STRATEGIES"]["dissimulation"], problem, paths, GOALS)
+    route = book.route_for(("stop", real)).nodes
+    at_point = next(i for i, node in enumerate(route) if node == (6, 3))
+    assert at_point == 6, "straight to it"
+    assert route[at_point:-2] == ((6, 3), (6, 4), (6, 5), (6, 6))
+    watching = observer(book, (1 / 3,) * 3)
+    for m in range(1, len(route) - 1):
+        beliefs = watching.believe((route[:m],), m)
+        is_truthful = beliefs[1] > max(beliefs[0], beliefs[2]) + 1e-12
+        assert is_truthful == (m > at_point + 1), m
+
+
+def test_simulation_passes_the_bogus_goal_first(example: dict[str, Any], square: vr.Domain) -> None:
+    paths = example["Paths"](square)
+    route = example["simulation"](paths, START, GOALS[1], GOALS)
+    assert route[0] == START and route[-1] == GOALS[1] and route[9] == (6, 0) and len(route) == 1 + 9 + 6
+
+
+def test_observers_of_cheapest_paths_name_the_goal_by_the_part_that_only_it_explains(example: dict[str, Any]) -> None:
+    """On a T: the stem tells nothing, and the first step into an arm all."""
+    domain = vr.grid_domain([".......", "@@@.@@@", "@@@.@@@"])
+    goals = [(0, 0), (0, 6)]
+    problem = example["with_stops"](domain, (2, 3), goals)
+    book = example["follow"](example["cheapest"], problem, example["Paths"](domain), goals)
+    assert len(book.classes[0].routes[0]) == 8
+    for name in ADVERSARIES:
+        assert watch_by_fraction(book, [3 / 8, 4 / 8, 1.0], name) == pytest.approx((0.5, 1.0, 1.0)), name
+
+
+def test_the_example_runs_on_a_generated_map(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [str(EXAMPLE), "--map", "rooms-2", "--goals", "4"])
+    runpy.run_path(str(EXAMPLE), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert "generated maps" in printed and "Left out" not in printed
+    lines = [line.split() for line in printed.partition("part of the route")[0].splitlines()]
+    ours = [line for line in lines if "ours," in line and line[4] == "4"]
+    assert [line[-1] for line in ours] == ["0.250"] * 3, "four goals that look alike"

@@ -1,0 +1,349 @@
+"""Records of plug-ins: which version made them, and what is run again when another is installed."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_runs import InlineExecutor, InlineWorkforce, quick_cells, small_terrain
+from plugin_packages import install
+from veilroute.bench.cells import EXTERNAL, Cell, Method
+from veilroute.bench.executors import LocalWorkforce, Loss
+from veilroute.bench.results import FILE_NAME, RecordStore, read_records
+from veilroute.bench.runner import Job, RunReport, map_text, run_cell, run_cells
+from veilroute.bench.suites import Terrain
+from veilroute.covering.astar import HEURISTICS
+from veilroute.errors import FileFormatError
+from veilroute.partition import PARTITIONERS
+from veilroute.partition.merge_bb import MERGE_ORDERS
+from veilroute.planners import PLANNERS
+
+TWOS = """
+from veilroute.partition import Partition
+from veilroute.planners.pbp import plan_pbp
+
+def plan(problem, privacy, *, seed, watch):
+    return plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner="naive")
+
+def partition(problem, task, rule, *, seed, watch):
+    num = len(task.members)
+    return Partition(tuple(tuple(range(i, i + 2)) for i in range(0, num - 1, 2)), (), is_optimal=False)
+"""
+OFFERS = {"veilroute.planners": {"twos": "twos:plan"}, "veilroute.partitioners": {"pairs": "twos:partition"}}
+PLANNER, PARTITIONER = Method("twos"), Method("pbp", "pairs")
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on the path, to install packages into."""
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    forget()
+    return folder
+
+
+def forget() -> None:
+    """Make of this process a fresh one, which has imported no plug-in."""
+    for table in (PLANNERS, PARTITIONERS, MERGE_ORDERS, HEURISTICS):
+        table._loaded.clear()
+    sys.modules.pop("twos", None)
+    importlib.invalidate_caches()
+
+
+def put(packages: Path, *, module: str = TWOS, version: str = "1.0") -> None:
+    install(packages, "twos", module, OFFERS, version=version, listed=["twos.py", "twos-1.0.dist-info/METADATA"])
+    forget()
+
+
+@pytest.fixture
+def terrain() -> Terrain:
+    return small_terrain()
+
+
+@pytest.fixture
+def cells(terrain: Terrain) -> list[Cell]:
+    """Two cells of a built-in method, two of a planner and one of a partitioner from the package."""
+    plain = quick_cells(terrain)[:2]
+    first = replace(plain[0], k=2, ell=0.0)
+    own = [replace(first, method=PLANNER), replace(plain[1], method=PLANNER), replace(first, method=PARTITIONER)]
+    return [*plain, *own]
+
+
+class Runs:
+    """Runs of the same cells into one folder, and what they warned of."""
+
+    def __init__(self, cells: list[Cell], terrain: Terrain, folder: Path) -> None:
+        self.cells, self.terrain, self.folder = cells, terrain, folder
+        self.warnings: list[str] = []
+
+    def __call__(self, run: Callable[[Job], dict[str, Any]] = run_cell, **options: Any) -> RunReport:
+        self.warnings.clear()
+        workforce = options.pop("workforce", None) or InlineWorkforce(run)
+        with RecordStore(self.folder) as store:
+            return run_cells(
+                self.cells, self.terrain.domains, store, workforce, run_id="test", warn=self.warnings.append, **options
+            )
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.folder / FILE_NAME).read_bytes().splitlines()]
+
+
+@pytest.fixture
+def runs(cells: list[Cell], terrain: Terrain, tmp_path: Path) -> Runs:
+    return Runs(cells, terrain, tmp_path / "out")
+
+
+def test_a_fingerprint_is_found_without_importing(packages: Path) -> None:
+    put(packages, module="raise SystemExit(3)")
+    found = PLANNERS.fingerprint("twos")
+    assert (found["package"], found["version"], len(found["sha256"])) == ("twos", "1.0", 64)
+    assert "twos" not in sys.modules
+    assert PLANNERS.fingerprint("optimal") == PLANNERS.fingerprint("no-such") == {}
+    assert PARTITIONER.plugins() == {"partitioner": found} and Method("pbp", "naive").plugins() == {}
+    assert Method(EXTERNAL, extra=(("command", "true"),)).plugins() == {}
+    put(packages, module="raise SystemExit(3)", version="1.1")
+    assert PLANNERS.fingerprint("twos") == {**found, "version": "1.1"}
+
+
+def test_what_the_hash_covers(packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def changes(path: Path, text: str) -> bool:
+        before = PLANNERS.fingerprint("twos")
+        path.write_text(text, encoding="utf-8")
+        importlib.invalidate_caches()
+        return PLANNERS.fingerprint("twos") != before
+
+    listed = ["twos.py", "beside.py", "data.csv", "gone.py"]
+    install(packages, "twos", TWOS, OFFERS, listed=listed)
+    assert changes(packages / "twos.py", TWOS + "#")
+    assert changes(packages / "beside.py", "one = 1") and changes(packages / "beside.py", "one = 2")
+    assert not changes(packages / "beside.py", "one = 2"), "of the same content"
+    assert not changes(packages / "data.csv", "1") and not changes(packages / "other.py", "another package's")
+
+    # Editable: the list has only what points to the source, and that is elsewhere.
+    source = tmp_path / "source"
+    (source / "twos" / "deep").mkdir(parents=True)
+    (source / "twos" / "__init__.py").write_text(TWOS)
+    (packages / "twos.py").unlink()
+    (packages / "twos-1.0.dist-info" / "RECORD").write_text("twos.pth,,\n__editable___twos_finder.py,,\n")
+    monkeypatch.syspath_prepend(source)
+    assert changes(source / "twos" / "deep" / "more.py", "")
+    assert changes(source / "twos" / "deep" / "more.py", "one = 1")
+    assert not changes(source / "beside.py", "not in the package")
+    as_package = PLANNERS.fingerprint("twos")
+
+    # The same files, listed: the same plug-in, wherever it is installed.
+    listed = ["twos/__init__.py", "twos/deep/more.py"]
+    for name in listed:
+        (packages / name).parent.mkdir(parents=True, exist_ok=True)
+        (packages / name).write_bytes((source / name).read_bytes())
+    (packages / "twos-1.0.dist-info" / "RECORD").write_text("".join(f"{name},,\n" for name in listed))
+    monkeypatch.syspath_prepend(packages)
+    assert PLANNERS.fingerprint("twos") == as_package
+
+    # A module that is in no package: what lies beside it may be imported by it.
+    module = tmp_path / "module"
+    module.mkdir()
+    monkeypatch.syspath_prepend(module)
+    assert changes(module / "twos.py", TWOS), "first on the path, it is what is run"
+    assert changes(module / "beside.py", "one = 1")
+
+
+def test_source_that_is_not_there_stops_nobody(packages: Path) -> None:
+    install(packages, "twos", TWOS, {"veilroute.planners": {"twos": "nowhere:plan"}})
+    assert PLANNERS.fingerprint("twos") == {"package": "twos", "version": "1.0", "sha256": ""}
+
+
+def test_the_code_that_runs_counts_and_not_the_file(packages: Path) -> None:
+    put(packages)
+    PLANNERS.find("twos")
+    before = PLANNERS.fingerprint("twos")
+    (packages / "twos.py").write_text(TWOS + "# edited")
+    assert PLANNERS.fingerprint("twos", as_loaded=True) == before != PLANNERS.fingerprint("twos")
+
+
+@pytest.mark.parametrize(
+    ("module", "version", "warning"),
+    [
+        (TWOS + "# edited", "1.0", "twos 1.0 has changed since: 3 cells run again"),
+        (TWOS, "1.1", "twos 1.0 is twos 1.1 now: 3 cells run again"),
+    ],
+)
+def test_cells_of_a_changed_plugin_run_again_and_no_others(
+    packages: Path, runs: Runs, module: str, version: str, warning: str
+) -> None:
+    put(packages)
+    first = runs()
+    assert not first.errors and first.num_run == 5 and not runs.warnings
+    assert [bool(record.plugins) for record in first.records] == [False, False, True, True, True]
+    assert "plugins" not in first.records[0].provenance, "records without plug-ins are what they were"
+    forget()
+    assert runs().num_run == 0 and not runs.warnings
+    put(packages, module=module, version=version)
+    again = runs()
+    assert (again.num_run, runs.warnings) == (3, [warning])
+    assert again.records[:2] == first.records[:2]
+    kinds = ["planner", "planner", "partitioner"]
+    assert [record.plugins for record in again.records[2:]] == [{kind: PLANNERS.fingerprint("twos")} for kind in kinds]
+    assert read_records(runs.folder / FILE_NAME) == {record.cell.key: record for record in again.records}
+    assert len(runs.lines) == 8, "the earlier records stay in the file"
+    forget()
+    assert runs().num_run == 0 and not runs.warnings
+    put(packages)
+    assert runs().num_run == 3, "what was there before has changed too"
+    assert read_records(runs.folder / FILE_NAME)[runs.cells[2].key].plugins == first.records[2].plugins
+
+
+def test_records_that_do_not_say_what_made_them(packages: Path, runs: Runs) -> None:
+    put(packages)
+    runs()
+    old = runs.lines
+    for line in old:
+        line["provenance"].pop("plugins", None)
+    (runs.folder / FILE_NAME).write_text("".join(json.dumps(line) + "\n" for line in old))
+    assert (runs().num_run, runs.warnings) == (3, ["it is not recorded which twos ran: 3 cells run again"])
+    assert runs().num_run == 0
+    kept = read_records(runs.folder / FILE_NAME)
+    assert [bool(kept[cell.key].plugins) for cell in runs.cells] == [False, False, True, True, True]
+
+
+def test_a_torn_line_and_a_stop_leave_no_old_record_in_the_tables(packages: Path, runs: Runs) -> None:
+    put(packages)
+    runs()
+    put(packages, version="1.1")
+    workforce = InlineWorkforce()
+    workforce.num_slots = 1
+    stopped = runs(workforce=workforce, should_stop=lambda: workforce.executor.num_jobs >= 1)
+    assert stopped.num_run == 1 and not stopped.is_complete
+    assert [record.cell for record in stopped.records] == runs.cells[:3], "old records of the others are not shown"
+    path = runs.folder / FILE_NAME
+    path.write_bytes(path.read_bytes()[:-10])
+    forget()
+    assert runs().num_run == 3, "the torn one too"
+    forget()
+    assert runs().num_run == 0
+
+
+def test_an_error_is_forgotten_with_the_plugin_that_made_it(packages: Path, runs: Runs) -> None:
+    put(packages)
+    runs()
+    put(packages, module="def plan(problem, privacy, *, seed, watch):\n    raise KeyError(1)\npartition = plan\n")
+    assert len(runs().errors) == 3
+    forget()
+    broken = runs()
+    assert broken.num_run == 0 and len(broken.errors) == 3, "it is the result of what is installed"
+    put(packages)
+    assert not runs().errors
+    put(packages, module="1 / 0")
+    assert len(runs().errors) == 3
+    forget()
+    assert runs().num_run == 0, "what cannot be imported has a fingerprint"
+
+
+def test_without_the_plugin_its_records_stay(packages: Path, runs: Runs) -> None:
+    put(packages)
+    runs()
+    for path in (packages / "twos-1.0.dist-info").iterdir():
+        path.unlink()
+    forget()
+    assert (runs().num_run, runs.warnings) == (0, [])
+
+
+def test_a_worker_with_another_version_is_told_of_and_its_results_do_not_count(packages: Path, runs: Runs) -> None:
+    put(packages)
+    PLANNERS.find("twos")  # this process is the worker, and keeps what it has imported
+    PARTITIONERS.find("pairs")
+    (packages / "twos.py").write_text(TWOS + "# edited")
+    mixed = runs()
+    assert len(mixed.errors) == 3 and mixed.num_run == 5
+    (warning,) = runs.warnings
+    assert warning.startswith("a worker has twos 1.0 (source ") and "install the same for all workers" in warning
+    assert {record.outcome.error for record in mixed.errors} == {warning.partition(". What")[0]}
+    assert all(record.outcome.mac is None and not record.plugins for record in mixed.errors)
+    forget()
+    again = runs()
+    assert (again.num_run, len(again.errors)) == (3, 0)
+
+
+def test_workers_that_differ_are_noticed_when_nothing_is_installed_here(packages: Path, runs: Runs) -> None:
+    versions = iter(("1.1", "1.2"))
+
+    def run(job: Job) -> dict[str, Any]:
+        data = run_cell(replace(job, cell=replace(job.cell, method=Method("optimal"))))
+        data = {**data, "cell": job.cell.to_dict(), "key": job.cell.key}
+        if job.cell.method == PLANNER:
+            print_of = {"package": "twos", "version": next(versions), "sha256": "0" * 64}
+            data["provenance"] = {**data["provenance"], "plugins": {"planner": print_of}}
+        return data
+
+    mixed = runs(run)
+    assert [record.cell for record in mixed.errors] == [runs.cells[3]]
+    assert "a worker has twos 1.2" in runs.warnings[0] and "this run twos 1.1" in runs.warnings[0]
+
+
+class Deadly(InlineWorkforce):
+    """A workforce whose worker dies of each cell of a plug-in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        run = self.executor.run
+
+        class Executor(InlineExecutor):
+            def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+                if args[0].cell.method == PLANNER:
+                    died: Future[Any] = Future()
+                    died.set_exception(RuntimeError())
+                    return died
+                return super().submit(fn, *args)
+
+        self.executor = Executor(run)
+
+    def diagnose(self, error: BaseException) -> Loss:
+        return "job"
+
+
+def test_a_plugin_that_kills_its_worker_is_not_tried_for_ever(packages: Path, runs: Runs) -> None:
+    put(packages)
+    assert len(runs(workforce=Deadly()).errors) == 2
+    forget()
+    assert (runs(workforce=Deadly()).num_run, runs.warnings) == (0, [])
+
+
+def test_processes_report_what_they_ran_with(packages: Path, runs: Runs) -> None:
+    put(packages)
+    runs.cells = runs.cells[:3]
+    done = runs(workforce=LocalWorkforce(1))
+    assert not done.errors and not runs.warnings
+    assert done.records[2].plugins == {"planner": PLANNERS.fingerprint("twos")}
+    assert "twos" not in sys.modules, "this process asks for no plug-in"
+
+
+@pytest.mark.parametrize("plugins", [[], {"planner": "1.0"}, {"planner": {"package": "twos", "version": "1.0"}}])
+def test_a_damaged_fingerprint_is_refused(packages: Path, runs: Runs, plugins: object) -> None:
+    put(packages)
+    runs()
+    line = runs.lines[2]
+    line["provenance"]["plugins"] = plugins
+    (runs.folder / FILE_NAME).write_text(json.dumps(line) + "\n")
+    with pytest.raises(FileFormatError, match="damaged record"):
+        read_records(runs.folder / FILE_NAME)
+
+
+def test_a_newer_version_makes_a_record_of_the_same_key(packages: Path, runs: Runs, terrain: Terrain) -> None:
+    """So that it takes the place of the older one."""
+    put(packages)
+    job = Job(runs.cells[2], map_text(terrain.domains["rooms-2"]), "test")
+    one = run_cell(job)
+    put(packages, version="2.0")
+    other = run_cell(job)
+    assert one["key"] == other["key"] and one["provenance"]["plugins"] != other["provenance"]["plugins"]

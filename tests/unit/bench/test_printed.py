@@ -1,0 +1,165 @@
+"""The verdict on each printed figure: every one can be reached, and none is given away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from bench_samples import make_record
+from veilroute.bench import paper
+from veilroute.bench.cells import AUTHORS, CARRIED, TEXT, Method, Record
+from veilroute.bench.design import Selection
+from veilroute.bench.paper import BEST, BOUNDED_KS, CBP, M_PBP, NAIVE, OPTIMAL, RBP, SIZES
+from veilroute.bench.printed import (
+    AGREES,
+    CLOCK,
+    DIFFERS,
+    MISPRINT,
+    NOT_COMPARED,
+    VERDICTS,
+    Figure,
+    find_figures,
+    is_printed_as,
+)
+from veilroute.bench.suites import SUITES
+
+
+def figure(printed: str = "0.434", ours: float | None = 0.434, **more: object) -> Figure:
+    usual = {"table": "Table 1", "measure": "MAC", "method": "Naive", "setting": "12 candidates", "unit": 0.001}
+    return Figure(printed=printed, ours=ours, **{**usual, **more})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("ours", "holds"),
+    [(0.4335, True), (0.43349, False), (0.4349999, True), (0.4350001, False), (0.434, True), (0.668, False)],
+)
+def test_a_figure_is_printed_when_it_is_rounded_or_cut_off_so(ours: float, holds: bool) -> None:
+    assert is_printed_as(ours, 0.434, 0.001) is holds
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [
+        (figure(), AGREES),
+        (figure(ours=0.5), DIFFERS),
+        (figure(ours=0.5, contradicted="Table 2 says so."), MISPRINT),
+        (figure(contradicted="Table 2 says so."), AGREES),
+        (figure(ours=None), NOT_COMPARED),
+        (figure(ours=None, has_clock=True), NOT_COMPARED),
+        (figure(ours=0.9, has_clock=True), CLOCK),
+        (figure(ours=0.9, has_clock=True, least=0.43), CLOCK),
+        (figure(ours=0.9, has_clock=True, least=0.436), DIFFERS),
+        (figure("<1", ours=0.2, has_clock=True, least=None), CLOCK),
+        (figure("<1", ours=0.2), DIFFERS),
+    ],
+)
+def test_each_verdict(given: Figure, verdict: str) -> None:
+    assert given.verdict == verdict
+
+
+def records(
+    method: Method, macs: list[float], size: int = 8, *, k: int = 2, ratio: float | None = None, reading: str = TEXT,
+    status: str = "feasible",
+) -> list[Record]:  # fmt: skip
+    """A record for each of the paper's instances."""
+    shas, made = paper.map_fingerprints(), []
+    for at, mac in zip(paper.read_paper_instances(), macs, strict=True):
+        one = make_record(
+            method, k=k, m_ratio=ratio, mac=mac, num_anonymized=8, status=status, map_sha256=shas[at.map_name]
+        )
+        instance = replace(at, candidates=at.candidates[:size])
+        made.append(replace(one, cell=replace(one.cell, instance=instance, reading=reading)))
+    return made
+
+
+def verdict_of(found: list[Record], **wanted: object) -> str:
+    """The verdict on the one figure that has these attributes."""
+    (one,) = (
+        each
+        for each in find_figures(Selection(tuple(found)))
+        if all(getattr(each, name) == value for name, value in wanted.items())
+    )
+    return one.verdict
+
+
+NAIVE_12 = {"table": "Table 1", "measure": "MAC", "method": "Naive, Tunnel", "setting": "12 candidates"}
+
+
+@pytest.mark.parametrize(
+    ("naive", "optimum", "verdict"),
+    [(0.434, 0.186, AGREES), (0.668, 0.186, MISPRINT), (0.668, 0.05, DIFFERS), (0.434, 0.05, AGREES)],
+)
+def test_naives_mean_is_a_misprint_only_when_table_2_contradicts_it(naive: float, optimum: float, verdict: str) -> None:
+    """Table 2 prints a mean ratio of 0.313: with optima of 0.186 no mean of 0.434 leaves that, with 0.05 it does."""
+    found = records(NAIVE["tunnel"], [naive] * 30, 12, reading=AUTHORS)
+    found += records(OPTIMAL, [optimum] * 30, 12, status="optimal")
+    assert verdict_of(found, **NAIVE_12) == verdict
+    unproved = [replace(each, outcome=replace(each.outcome, status="feasible")) for each in found]
+    assert verdict_of(unproved, **NAIVE_12) == (AGREES if naive == 0.434 else DIFFERS)
+
+
+def test_a_slipped_column_is_a_misprint_only_when_the_other_ratio_gives_it() -> None:
+    """Under 5 the paper prints for k = 3 what its program gives for 3."""
+    printed = paper.number(paper.TABLE4[M_PBP, 3][5.0]) or 0
+    at = {"table": "Supplement", "method": "m-Pbp", "setting": "k 3, m 5"}
+    own = records(M_PBP, [0.644] * 30, k=3, ratio=5.0, reading=AUTHORS)
+    assert verdict_of(own, **at) == DIFFERS
+    slipped = records(M_PBP, [printed] * 30, k=3, ratio=3.0, reading=AUTHORS)
+    assert verdict_of(own + slipped, **at) == MISPRINT
+    assert verdict_of(own + records(M_PBP, [0.6] * 30, k=3, ratio=3.0, reading=AUTHORS), **at) == DIFFERS
+    assert verdict_of(records(M_PBP, [printed] * 30, k=3, ratio=5.0, reading=AUTHORS), **at) == AGREES
+
+
+def test_the_supplements_table_is_held_against_the_reading_that_made_it() -> None:
+    for method, reading, other in ((RBP, CARRIED, AUTHORS), (CBP, AUTHORS, TEXT)):
+        printed = paper.number(paper.TABLE4[method, 2][1.0]) or 0
+        at = {"table": "Supplement", "method": paper.method_label(method), "setting": "k 2, m 1"}
+        assert verdict_of(records(method, [printed] * 30, ratio=1.0, reading=reading), **at) == AGREES
+        assert verdict_of(records(method, [printed] * 30, ratio=1.0, reading=other), **at) == NOT_COMPARED
+        assert verdict_of(records(method, [1.01 * printed] * 30, ratio=1.0, reading=reading), **at) == DIFFERS
+        assert verdict_of(records(method, [printed] * 30, ratio=1.0, reading=reading)[1:], **at) == NOT_COMPARED
+
+
+def test_the_mean_of_ratios_is_taken_instance_by_instance() -> None:
+    """Half of the instances at 0.2 of 1, half at 0.646 of 0.5: the ratios are 0.2 and 0.646, their mean 0.423."""
+    found = records(NAIVE["tunnel"], [1.0, 0.5] * 15, reading=AUTHORS) + records(BEST, [0.2, 0.323] * 15)
+    at = {"table": "Table 2", "method": paper.method_label(BEST), "setting": "8 candidates"}
+    assert verdict_of(found, measure="MAC over Naive's, mean", **at) == AGREES
+    assert verdict_of(found, measure="MAC over Naive's, deviation", **at) == AGREES
+
+
+def test_nothing_is_compared_without_the_papers_instances() -> None:
+    other = [make_record(BEST, mac=0.229), make_record(OPTIMAL, mac=0.229, status="optimal")]
+    assert {each.verdict for each in find_figures(Selection(tuple(other)))} == {NOT_COMPARED}
+    (table,) = SUITES["as-printed"].tables(Selection(tuple(other)))
+    assert "compared nothing" in table.title and table.rows == ((173, 173),)
+    # The same starts, goals and candidates on another map are other instances.
+    moved = [replace(each, cell=replace(each.cell, map_sha256="1" * 64)) for each in records(BEST, [0.229] * 30)]
+    assert {each.verdict for each in find_figures(Selection(tuple(moved)))} == {NOT_COMPARED}
+
+
+def test_every_number_that_the_paper_prints_is_looked_at_once() -> None:
+    figures = list(find_figures(Selection(())))
+    names = Counter((each.table, each.measure, each.method, each.setting) for each in figures)
+    assert set(names.values()) == {1}
+    printed_1 = [getattr(row, name) for row in paper.TABLE1.values() for name in row._fields]
+    printed_2 = [value for row in paper.TABLE2.values() for value in row]
+    numbers = Counter(str(value) for value in (*printed_1, *printed_2) if value not in (None, "n/a", "-"))
+    for table in (paper.TABLE3, paper.TABLE4):
+        numbers += Counter(str(value) for row in table.values() for value in row.values())
+    assert Counter(each.printed for each in figures) == numbers
+    assert len(figures) == 173 and len(paper.TABLE4) * 6 == 18 * len(BOUNDED_KS) == 54 and SIZES == (8, 12, 16)
+
+
+def test_the_summary_counts_what_the_table_lists() -> None:
+    found = records(NAIVE["tunnel"], [0.714] * 30, reading=AUTHORS) + records(
+        RBP, [9.0] * 30, ratio=1.0, reading=CARRIED
+    )
+    table, summary = SUITES["as-printed"].tables(Selection(tuple(found)))
+    at = table.columns.index("verdict")
+    counts = Counter(row[at] for row in table.rows)
+    assert summary.rows[-1] == ("all", 173, *(counts[verdict] for verdict in VERDICTS))
+    assert counts[AGREES] >= 1 and counts[DIFFERS] == 1 and "UNSAFE" in table.to_text()
+    assert any("Differs: Supplement" in sentence for sentence in SUITES["as-printed"].findings(Selection(tuple(found))))
