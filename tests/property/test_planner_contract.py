@@ -27,13 +27,17 @@ PARTITIONING: list[dict[str, str]] = [
         for order in ("cost-asc", "random")
         for below in UNDERNEATH
     ),
+    {"partitioner": "naive", "shuffle": "libstdc++"},
+    {"partitioner": "merge-bb", "tie_break": "last-made", "sighting": "leaving"},
 ]
 METHODS: list[tuple[str, dict[str, str]]] = [
     ("optimal", {}),
     *(("pbp", options) for options in PARTITIONING),
     *(("m-pbp", options) for options in PARTITIONING[::3]),
     ("cbp", {}),
-    ("cbp", {"centre": "sum"}),
+    ("m-pbp", PARTITIONING[-1]),
+    ("cbp", {"centre": "sum", "cluster_order": "listed"}),
+    ("cbp", {"centre_heuristic": "to-goal"}),
     ("rbp", {}),
     ("constructive", {}),
     ("reuse", {}),
@@ -52,7 +56,9 @@ def test_every_planner_and_partitioner_is_under_contract() -> None:
     assert {name for name, _ in METHODS} == set(PLANNERS)
     assert {options["partitioner"] for name, options in METHODS if name == "pbp"} == set(PARTITIONERS)
     assert {option for one in PARTITIONERS.values() for option in one.options} == set(OPTIONS)
-    assert {option for _, options in METHODS for option in options} == {"partitioner", "centre", *OPTIONS}
+    assert {option for _, options in METHODS for option in options} == {
+        "partitioner", "centre", "cluster_order", "centre_heuristic", *OPTIONS
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("planner", "options"), METHODS, ids=name_of)
