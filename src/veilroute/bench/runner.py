@@ -33,6 +33,7 @@ from veilroute.solver import solve
 _SHOWN = 300
 _TICK_S = 0.25
 _DOZEN = 12  # up to so many candidates the exact partitioner does without linear programmes
+_ALIKE_AT_ALL_SIZES = ("naive", "merge-bb", "df-bb")
 _WARM_UP_S = 1.0  # for more than a dozen, which slow methods would search for long
 
 # A Dask worker may have several threads. Cells take turns, because two at once would spoil each other's times.
@@ -97,7 +98,8 @@ def _run(job: Job) -> Outcome:
         raise InvalidInputError("map", f"the one with SHA-256 {cell.map_sha256[:12]}...", domain.sha256[:12])
     is_bounded = cell.m_ratio is not None or cell.m is not None
     if not cell.method.command:
-        is_grid, is_large = domain.grid is not None, cell.num_candidates > _DOZEN
+        is_grid = domain.grid is not None
+        is_large = cell.num_candidates > _DOZEN and cell.method.partitioner not in _ALIKE_AT_ALL_SIZES
         _warm_up(cell.method, cell.radius, is_bounded, is_grid=is_grid, is_large=is_large)
     instance = cell.instance
     problem = Problem(domain, [Trip(instance.start, instance.goal)], instance.candidates, WithinDistance(cell.radius))
