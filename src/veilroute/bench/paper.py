@@ -102,11 +102,6 @@ TABLE1 = {
 """Table 1 by method and number of candidates, at k = 2, ell = 1, m = infinity."""
 
 
-def table1_row(method: Method, size: int) -> Partitioning:
-    """What Table 1 has of a method at a number of candidates, perhaps nothing."""
-    return TABLE1.get((method, size), Partitioning())
-
-
 TABLE2 = {
     (method, size): Ratio(*figures)
     for method, measures in {
