@@ -281,7 +281,9 @@ def _misprints(figures: Iterable[Figure]) -> Sequence[str]:
 def _findings(chosen: Selection) -> Iterator[str]:
     figures = list(find_figures(chosen))
     counts = Counter(each.verdict for each in figures)
-    yield f"{len(figures)} printed figures: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS) + "."
+    verbs = ("agree", "are misprints", "depend on their clock", "differ", "are not compared")
+    told = ", ".join(f"{counts[verdict]} {verb}" for verdict, verb in zip(VERDICTS, verbs, strict=True))
+    yield f"{len(figures)} printed figures: {told}."
     yield from _misprints(figures)
     for each in figures:
         if each.verdict == DIFFERS:

@@ -185,7 +185,8 @@ def write_report(
     kept: list[Path] = []
     for suite in (find_suite(each) if isinstance(each, str) else each for each in suites):
         page.add_heading(suite.heading, f"suite-{suite.name}")
-        said = f"In the paper ({suite.where}): {suite.shows} It found: {suite.found}" if suite.where else suite.shows
+        found = f" It found: {suite.found}" if suite.found else ""
+        said = f"In the paper ({suite.where}): {suite.shows}{found}" if suite.where else suite.shows
         if said:
             page.add_text(said)
         chosen, tables = suite.select(records), suite.build_tables(records)
