@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, count, product
 from pathlib import Path
 from statistics import fmean
+from textwrap import fill
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -95,7 +96,7 @@ def draw_chart(layout: Layout, chosen: Selection) -> tuple[Figure, int]:
     grid = figure.subplots(num_rows, num_columns, squeeze=False, sharey="row" if len(panels) > 1 else False)
     for ax, (measure, title) in zip(grid.flat, shown, strict=False):
         plot_panel(ax, measure, names, panels[title], methods, has_axis=bool(axis))
-        ax.set_title(title, fontsize=TITLE_SIZE)
+        ax.set_title(fill(title, int(10 * figure.get_figwidth() / num_columns)), fontsize=TITLE_SIZE)
     for ax in grid.flat[len(shown) :]:
         ax.set_axis_off()
     found = {label: line for ax in grid.flat for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
