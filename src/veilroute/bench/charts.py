@@ -1,4 +1,4 @@
-"""The figures of a report: lines by what an experiment varies, rows where it varies no number, and playbooks on maps.
+"""The figures of a report: lines by what an experiment varies, rows if it varies no number, and playbooks on maps.
 
 Methods have colours, markers and dashes, told apart without relying on hue. Colours are those of Okabe and Ito without
 yellow, which is hard to see on white. The same records give files with the same bytes.
@@ -70,8 +70,8 @@ def draw_pictures(layout: Layout, chosen: Selection, folder: Path, domains: Mapp
 def draw_chart(layout: Layout, chosen: Selection) -> tuple[Figure, int]:
     """The figure of an experiment, and for how many settings it has no panel.
 
-    What stands across the tables is the axis if it has numbers, else the first setting that has several; the values of
-    the others have a panel each. Without any such setting, settings stand side by side.
+    The axis is what has the columns of the tables, if these are numbers, else the first setting that has several; the
+    values of the others have a panel each. Without any such setting, settings stand side by side.
     """
     varied = varied_settings(chosen, (layout.across,))
     axis = next((name for name in (layout.across, *varied) if _has_numbers(chosen, name)), "")

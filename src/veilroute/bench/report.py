@@ -194,7 +194,7 @@ def write_report(
         if not tables:
             page.add_text("There are no records of this suite yet.")
         elif sentences := [*suite.findings(chosen), *compare_programs(chosen)]:
-            page.add_text("Here:")
+            page.add_text("What came out here:")
             page.add_bullets(sentences)
         for table in tables:
             page.add_table(table)

@@ -373,7 +373,7 @@ def test_means_have_intervals_and_the_best_is_bold() -> None:
         "2      0.500 (3)        ≥ 300\n"
         "3              -        0 ± 0\n"
         "\n"
-        "* stands for bold.\n"
+        "* means bold.\n"
     )
     assert r"| 2 | **0.123 ± 0.034** | 12.3 ± 1.3 |" in MEANS.to_markdown()
     assert '<td class="number"><b>0.123 ± 0.034</b></td>' in MEANS.to_html()
