@@ -284,6 +284,7 @@ def test_a_study_of_ones_own_leaves_tables_and_figures(command: Command) -> None
     ("arguments", "words"),
     [
         (("run",), ("STUDY", "a study after run")),
+        (("town.toml",), ("SUITE", "veilroute bench run FILE.toml")),
         (("table1", "paper"), ("STUDY", "none after a suite")),
         (("run", "nowhere.toml"), ("STUDY", "scaling")),
         (("run", "scaling", "--preset", "paper"), ("--preset", "quick, full")),

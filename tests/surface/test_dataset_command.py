@@ -73,6 +73,7 @@ def test_suites_are_what_they_were_beside_the_new_words(command: Command) -> Non
     done = command("bench", "table1", "--map", "rooms-2", "--pairs", "1", "--candidates", "8", "--method", "optimal")
     assert done.code == 0, done.err
     assert_refused(command("bench", "instances"), "SUITE")
-    assert_refused(command("bench", "verify", "nothing"), "nothing", "SHA256SUMS")
+    assert_refused(command("bench", "verify", "nothing"), "nothing", "there is nothing of this name")
+    assert_refused(command("bench", "verify", "."), "SHA256SUMS")
     assert_refused(command("bench", "verify", ".", "nowhere"), "FOLDER")
     assert_refused(command("bench", "instances", "export", "set", "--candidates", "1"), "--candidates")

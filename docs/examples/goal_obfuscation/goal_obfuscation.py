@@ -29,6 +29,7 @@ import numpy as np
 import veilroute as vr
 from veilroute.adversary import WatchReport, watch_by_fraction, watch_playbook
 from veilroute.bench import Table, find_terrain
+from veilroute.bench.table import counted
 from veilroute.domain import Label
 
 END = "end"
@@ -171,7 +172,7 @@ def main() -> None:
     parser.add_argument("--goals", type=int, default=8)
     asked = parser.parse_args()
     terrain = find_terrain(num_pairs=asked.pairs, map_names=asked.map, directory=asked.maps)
-    print(f"{len(terrain.instances)} instances with {asked.goals} goals; {terrain.remark}\n")
+    print(f"{counted(len(terrain.instances), 'instance')} with {asked.goals} goals; {terrain.remark}\n")
     after: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     parts: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     num_left_out = 0

@@ -34,6 +34,7 @@ import highspy
 import veilroute as vr
 from veilroute.adversary import watch_by_fraction
 from veilroute.bench import Table, find_terrain
+from veilroute.bench.table import counted
 from veilroute.domain import Label
 from veilroute.jsontext import write_file
 
@@ -231,7 +232,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder for the tables, as CSV and LaTeX, and the figures by instance")
     asked = parser.parse_args()
     terrain = find_terrain(num_pairs=asked.pairs, map_names=asked.map, directory=asked.maps)
-    print(f"{len(terrain.instances)} instances with {asked.candidates} places; {terrain.remark}\n")
+    print(f"{counted(len(terrain.instances), 'instance')} with {asked.candidates} places; {terrain.remark}\n")
     by_instance: list[tuple[str | int | float | None, ...]] = []
     for prior, power in (("uniform", 0.0), ("zipf", 1.0)):
         rows = []

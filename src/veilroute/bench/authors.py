@@ -1,4 +1,4 @@
-"""The paper's methods as its authors' program runs them, so that the published figures come out: never to plan with.
+"""The paper's methods as its authors' program runs them, for the published figures. Do not plan with them.
 
 In that program m is *ratio times the base cost of the secret*. So the number of nodes that two members of a class share
 depends on which of them is the secret, and an observer who counts them learns something: these figures are **unsafe**,
@@ -101,7 +101,7 @@ def _price_rbp(task: CoveringTask, ratio: float, *, is_carried: bool) -> Iterato
 
 
 def _draw_walk(task: CoveringTask, num_nodes: int) -> Walk:
-    """The random walk of the program, which ends early where no edge leads on.
+    """The random walk of the program, which ends early at a node that no edge leaves.
 
     Each step takes one number of the Mersenne Twister mt19937 (Matsumoto and Nishimura 1998) to one of the d edges, as
     ``std::uniform_int_distribution`` of GNU's library does: 2**32 numbers are divided into d equal parts, and what is
@@ -136,7 +136,7 @@ def _price_cbp(
 
 
 def _price_part(task: CoveringTask, member: int, walk: Walk, ratio: float | None) -> float:
-    """What a member pays who leaves a walk after its m steps, past its place if the walk has not passed it."""
+    """What a member pays that leaves a walk after its m steps, past its place if the walk has not passed it."""
     num_shared = walk.size if ratio is None else _m_of(task, member, ratio) + 1
     if walk.size <= num_shared:
         return walk_cost(task.domain, walk)

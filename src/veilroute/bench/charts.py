@@ -1,4 +1,4 @@
-"""The figures of a report: lines by what an experiment varies, rows where it varies no number, and playbooks on maps.
+"""The figures of a report: lines by what an experiment varies, rows if it varies no number, and playbooks on maps.
 
 Methods have colours, markers and dashes, told apart without relying on hue. Colours are those of Okabe and Ito without
 yellow, which is hard to see on white. The same records give files with the same bytes.
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, count, product
 from pathlib import Path
 from statistics import fmean
+from textwrap import fill
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -69,8 +70,8 @@ def draw_pictures(layout: Layout, chosen: Selection, folder: Path, domains: Mapp
 def draw_chart(layout: Layout, chosen: Selection) -> tuple[Figure, int]:
     """The figure of an experiment, and for how many settings it has no panel.
 
-    What stands across the tables is the axis if it has numbers, else the first setting that has several; the values of
-    the others have a panel each. Without any such setting, settings stand side by side.
+    The axis is what has the columns of the tables, if these are numbers, else the first setting that has several; the
+    values of the others have a panel each. Without any such setting, settings stand side by side.
     """
     varied = varied_settings(chosen, (layout.across,))
     axis = next((name for name in (layout.across, *varied) if _has_numbers(chosen, name)), "")
@@ -95,7 +96,7 @@ def draw_chart(layout: Layout, chosen: Selection) -> tuple[Figure, int]:
     grid = figure.subplots(num_rows, num_columns, squeeze=False, sharey="row" if len(panels) > 1 else False)
     for ax, (measure, title) in zip(grid.flat, shown, strict=False):
         plot_panel(ax, measure, names, panels[title], methods, has_axis=bool(axis))
-        ax.set_title(title, fontsize=TITLE_SIZE)
+        ax.set_title(fill(title, int(10 * figure.get_figwidth() / num_columns)), fontsize=TITLE_SIZE)
     for ax in grid.flat[len(shown) :]:
         ax.set_axis_off()
     found = {label: line for ax in grid.flat for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}

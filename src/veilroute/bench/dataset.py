@@ -391,6 +391,8 @@ def _read_files(path: Path) -> dict[str, bytes]:
     files = _unpack_archive(path) if is_archive else {}
     if not is_archive and (path / SUMS).is_file():
         files[SUMS] = read_bytes(path / SUMS)
+    if not path.exists():
+        raise InvalidInputError(str(path), "the folder or archive of a data set, but there is nothing of this name")
     if SUMS not in files:
         raise InvalidInputError(str(path), f"a data set: {SUMS} is not there, so an export has not come to its end")
     names = {SUMS}

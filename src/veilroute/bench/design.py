@@ -195,7 +195,7 @@ class _Range(NamedTuple):
     """What a setting may be: which field of a variation it is, numbers between bounds or words, and what is none."""
 
     field: str
-    kind: type = float  #: ``float`` stands for any number.
+    kind: type = float  #: ``float`` means any number.
     least: float = 0
     most: float = 1e15
     words: Sequence[str] = ()

@@ -121,6 +121,8 @@ def run_external(command: str, problem: Problem, privacy: Privacy, *, seed: int,
     classes = read_printed(written, ends, is_torn=is_torn)
     if not any(members for members, _ in classes):
         classes = read_printed(ended.printed, ends, is_torn=is_torn)
+    if is_finished is None and not classes:  # so that output in another form is not taken for a search without result
+        raise VeilrouteError("the program printed no line that begins with 'Partition', nor 'Completed' or 'Stopped'")
     outcome = _price(problem, privacy, classes, is_torn=is_torn)
     return replace(
         outcome, is_finished=is_finished, runtime_s=ended.runtime_s, cpu_s=ended.cpu_s, memory_mb=ended.memory_mb,

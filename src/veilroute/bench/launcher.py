@@ -99,7 +99,7 @@ def _copy(stream: IO[bytes], path: Path, most_bytes: int, stop: Callable[[str], 
 
 
 def _outlive(stop: Callable[[str], None]) -> None:
-    """End the program when whoever asked for it is gone."""
+    """End the program when the process that asked for it is gone."""
     with contextlib.suppress(OSError):
         os.read(0, 1)
     stop("gone")

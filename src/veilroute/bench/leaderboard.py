@@ -1,4 +1,4 @@
-"""Who comes how near to the optima of a data set: the auditor judges playbooks of others, and a page ranks them."""
+"""How near submissions come to the optima of a data set: the auditor judges playbooks, and a page ranks them."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Standing:
 
     @property
     def excess(self) -> float | None:
-        """By how much its MACs are above the optima on average, where it hides as many; ``None`` without any."""
+        """By how much its MACs are above the optima on average, if it hides as many; ``None`` if it never does."""
         found = [
             each.mac - each.entry.mac
             for each in self._of("accepted")

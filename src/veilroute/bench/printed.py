@@ -1,8 +1,8 @@
 """Every figure that the paper prints, beside ours as its authors' program has it, and a verdict on each.
 
 A figure *agrees* when ours, rounded or cut off to the digits that are printed, is the same. It is a *misprint* when it
-does not agree and what contradicts it can be computed: each claim of a misprint is such a check, and where the check
-fails the figure *differs*. Coverage, times, and what a search reached before 300 s had passed *depend on the clock* of
+does not agree and a computation contradicts it: each claim of a misprint is such a check, and if the check fails, the
+figure *differs*. Coverage, times, and what a search reached before 300 s had passed *depend on the clock* of
 the authors' machine. Even so, a stopped search cannot have printed less than the proved optimum: that *differs* too.
 """
 
@@ -38,11 +38,11 @@ class Figure:
     method: str
     setting: str
     printed: str
-    ours: float | None  #: As the authors' program has it; ``None`` where cells are missing.
+    ours: float | None  #: As the authors' program has it; ``None`` if cells are missing.
     unit: float  #: The worth of the last digit that is printed.
     has_clock: bool = False  #: Whether it depends on how fast the authors' machine was.
     least: float | None = None  #: What no search can go below, stopped or not.
-    contradicted: str = ""  #: What shows that it is a misprint, when the check of it has come out so.
+    contradicted: str = ""  #: What shows that it is a misprint, if the check has shown it.
     by_text: float | None = None  #: What the paper's text gives in its place.
 
     @property
@@ -72,7 +72,7 @@ def is_printed_as(ours: float, value: float, unit: float) -> bool:
 
 
 def _unit(printed: str, digits: int | None = None) -> float:
-    """The worth of the last printed digit, or of so many significant ones."""
+    """The worth of the last printed digit, or of the last of this many significant ones."""
     if digits is None:
         return float(10 ** -len(printed.partition(".")[2]))
     first = f"{float(printed):e}".partition("e")[2]
@@ -100,17 +100,17 @@ class _Ours:
     def find(
         self, method: Method, size: int, reading: str = TEXT, *, k: int = 2, ratio: float | None = None
     ) -> list[Outcome]:
-        """The outcomes in the order of the instances, or none where one of the 30 is missing."""
+        """The outcomes in the order of the instances, or none if one of the 30 is missing."""
         own = self._found.get((method, size, reading, k, ratio), {})
         return [own[number] for number in sorted(own)] if len(own) == NUM_INSTANCES else []
 
     def macs(self, method: Method, size: int, reading: str = TEXT) -> list[float]:
-        """The MACs, or none where one is missing."""
+        """The MACs, or none if one is missing."""
         macs = [each.mac for each in self.find(method, size, reading) if each.mac is not None]
         return macs if len(macs) == NUM_INSTANCES else []
 
     def optima(self, size: int) -> list[float]:
-        """The proved optima, or none where one is not proved."""
+        """The proved optima, or none if one is not proved."""
         is_proved = all(each.status == "optimal" for each in self.find(paper.OPTIMAL, size))
         return self.macs(paper.OPTIMAL, size) if is_proved else []
 
@@ -220,7 +220,7 @@ def _figure_4(ours: _Ours, method: Method, k: int, ratio: float, printed: str) -
         slipped = ours.mac(method, reading, k, _SLIPPED[ratio])
         if slipped is not None and is_printed_as(slipped, float(printed), unit):
             contradicted = (
-                f"Supplement, m-Pbp, k = {k}: under {ratio:g} stands {printed}, which is what the program gives for "
+                f"Supplement, m-Pbp, k = {k}: under {ratio:g} the paper prints {printed}, which the program gives for "
                 f"{_SLIPPED[ratio]:g} ({slipped:.4g})."
             )
     return Figure(
@@ -250,13 +250,13 @@ def _tables(chosen: Selection) -> list[Table]:
         summary.append((name, len(own), *(counts[verdict] for verdict in VERDICTS)))
     limits = ", ".join(format_seconds(limit) for limit in chosen.time_limits_s)
     notes = [
-        "Ours: as the authors' program has it, option by option as the documentation says. By the paper's text: at the "
-        "supplement's table m is one number for all secrets; for a search its proved optimum; for Naive another draw.",
-        f"Depends on their clock: coverage and times, and what searches found that 300 s did not let end. Ours have a "
-        f"limit of {limits} s and are another machine's. No such MAC is below the proved optimum, or it would differ.",
+        "Ours: computed as the authors' program does; the documentation names each option. By the paper's text: in the "
+        "supplement's table m is one number for all secrets; a search has its proved optimum; Naive has another draw.",
+        "Depends on their clock: coverage, times, and what searches had found when 300 s stopped them. Ours have time "
+        f"limits of {limits} s on another machine. A printed MAC below the proved optimum would differ.",
         "UNSAFE: in the supplement's table m is a multiple of the secret's own base cost, so an observer who counts "
-        "the shared nodes learns about the secret. No playbook comes of it.",
-        "Figures 3 to 6 and the maps have no printed numbers. Figure 6 draws the supplement's table, misprints too.",
+        "the shared nodes learns about the secret. There is no playbook of it.",
+        "Figures 3 to 6 and the maps print no numbers. Figure 6 draws the supplement's table, with its misprints.",
     ]  # fmt: skip
     if missing := sum(each.verdict == NOT_COMPARED for each in figures):
         notes.append(f"Not compared: {counted(missing, 'figure')}, for which some of the 30 instances are missing.")
@@ -281,7 +281,9 @@ def _misprints(figures: Iterable[Figure]) -> Sequence[str]:
 def _findings(chosen: Selection) -> Iterator[str]:
     figures = list(find_figures(chosen))
     counts = Counter(each.verdict for each in figures)
-    yield f"{len(figures)} printed figures: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS) + "."
+    verbs = ("agree", "are misprints", "depend on their clock", "differ", "are not compared")
+    told = ", ".join(f"{counts[verdict]} {verb}" for verdict, verb in zip(VERDICTS, verbs, strict=True))
+    yield f"{len(figures)} printed figures: {told}."
     yield from _misprints(figures)
     for each in figures:
         if each.verdict == DIFFERS:

@@ -185,7 +185,8 @@ def write_report(
     kept: list[Path] = []
     for suite in (find_suite(each) if isinstance(each, str) else each for each in suites):
         page.add_heading(suite.heading, f"suite-{suite.name}")
-        said = f"In the paper ({suite.where}): {suite.shows} It found: {suite.found}" if suite.where else suite.shows
+        found = f" It found: {suite.found}" if suite.found else ""
+        said = f"In the paper ({suite.where}): {suite.shows}{found}" if suite.where else suite.shows
         if said:
             page.add_text(said)
         chosen, tables = suite.select(records), suite.build_tables(records)
@@ -193,7 +194,7 @@ def write_report(
         if not tables:
             page.add_text("There are no records of this suite yet.")
         elif sentences := [*suite.findings(chosen), *compare_programs(chosen)]:
-            page.add_text("Here:")
+            page.add_text("What came out here:")
             page.add_bullets(sentences)
         for table in tables:
             page.add_table(table)

@@ -105,7 +105,7 @@ def read_records(path: Path) -> dict[str, Record]:
 
     Of several records of one cell that the same plug-ins made, or none, the first counts, or the first without an error
     if there is one. A record that other plug-ins made than those of the record before it takes the place of that one,
-    with an error too: the cell was run again because they had changed. What stands behind the last end of a line is the
+    with an error too: the cell was run again because they had changed. What is behind the last end of a line is the
     torn line of a killed run, and is passed over.
     """
     records: dict[str, Record] = {}

@@ -336,7 +336,7 @@ class _Run:
             self._tell(num_before)
 
     def _hand_in(self, executor: Executor) -> None:
-        """Begin a cell for each free slot; nobody runs beside a suspect, who could then not be blamed for sure."""
+        """Begin a cell for each free slot; nothing runs beside a suspect, which could then not be blamed for sure."""
         queue, is_alone = (self.suspects, True) if self.suspects else (self.waiting, False)
         is_one_only = is_alone or any(begun.is_alone for begun in self.running.values())
         while queue and len(self.running) < (1 if is_one_only else self.workforce.num_slots):

@@ -186,7 +186,11 @@ def _check_terrain(spec: Mapping[str, Any], where: str) -> None:
 
 
 def _read_method(text: str) -> Method:
-    return read_method(text, may_be_built_in=True)
+    try:
+        return read_method(text, may_be_built_in=True)
+    except UnknownMethodError as error:
+        expected = f"PLANNER, or PLANNER/PARTITIONER as pbp/naive ({error})"
+        raise InvalidInputError(f"methods, {text}", expected) from None
 
 
 def _preset(data: Mapping[str, Any], usual: Preset, where: str) -> Preset:

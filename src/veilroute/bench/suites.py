@@ -98,7 +98,7 @@ def read_text(data: Mapping[str, Any], key: str, usual: str, where: str = "") ->
     return value
 
 
-#: By name, in the order of a report; ``all`` stands for all of them but ``as-printed``, which is a study of its own.
+#: By name, in the order of a report; ``all`` means all of them but ``as-printed``, which is a study of its own.
 SUITES: Mapping[str, Suite] = {
     suite.name: suite for suite in (*read_suites(design.paper_file()["experiment"]), PRINTED_SUITE)
 }
@@ -157,7 +157,7 @@ class Terrain:
 
 
 def suite_names(name: str) -> tuple[str, ...]:
-    """The suites that a name stands for: itself, or for ``all`` and ``paper`` all of the paper's study."""
+    """The suites that a name means: itself, or for ``all`` and ``paper`` all of the paper's study."""
     if name in SUITES:
         return (name,)
     if name not in ("all", "paper"):

@@ -68,7 +68,7 @@ class Table:
                 for cell, width, right in zip(line, widths, is_number, strict=True)
             )
             lines.append("  ".join(padded).rstrip())
-        star = ["* stands for bold."] if any(has_best) else []
+        star = ["* means bold."] if any(has_best) else []
         notes = [textwrap.fill(note, _NOTE_WIDTH) for note in (*star, *self.notes)]
         return "\n".join([self.title, "", *lines, *(["", *notes] if notes else [])]) + "\n"
 
@@ -123,7 +123,7 @@ class Table:
         return text.getvalue()
 
     def to_latex(self) -> str:
-        """A ``table`` for ``booktabs``, no wider than the line; the title is its caption, the notes stand below."""
+        """A ``table`` for ``booktabs``, no wider than the line; the title is its caption, the notes are below it."""
         separator = r"\\"
         ends = "".join("r" if right else "l" for right in self._is_number())
         heads = [

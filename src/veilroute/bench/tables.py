@@ -1,6 +1,6 @@
 """The one builder of tables from records: means by setting and method, in the rows and columns that a layout asks for.
 
-Beside them stand paired tests, how many times as long one method takes as another, and sentences on which method is
+With them come paired tests, how many times as long one method takes as another, and sentences on which method is
 cheapest.
 """
 
@@ -66,7 +66,7 @@ class Part:
 
     @cached_property
     def cheapest(self) -> tuple[Method, ...]:
-        """The methods with the lowest mean MAC, of those that hide the most; none where there is nothing to compare.
+        """The methods with the lowest mean MAC, of those that hide the most; none if there is nothing to compare.
 
         Only instances that all methods have count: a method that failed on the expensive ones would look cheap.
         """
@@ -166,7 +166,7 @@ class Measure(NamedTuple):
     has_interval: bool = False
     is_time: bool = False
     is_mac: bool = False  #: Whether the lowest is the best.
-    text: Callable[[Part, Method], Value] = lambda part, method: None  #: Where there are no numbers.
+    text: Callable[[Part, Method], Value] = lambda part, method: None  #: If there are no numbers.
 
     def show(self, part: Part, method: Method) -> Value:
         """The cell of a table."""
@@ -192,7 +192,7 @@ def _numbers(read: Callable[[Outcome], float | None]) -> Callable[[Part, Method]
 
 
 def _finished(part: Part, method: Method) -> list[float]:
-    """100 for what came to its own end; nothing for Naive, which proves nothing, and for programs that cannot tell."""
+    """100 for what came to its own end; nothing for Naive, which does not search, and for programs that do not say."""
     ended = [outcome.is_finished for outcome in part.outcomes[method].values()]
     return (
         [] if None in ended or method.partitioner == "naive" else [100.0 * bool(is_finished) for is_finished in ended]
@@ -285,7 +285,7 @@ def find_measure(name: str, field: str = "columns") -> Measure:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which tables an experiment has: its measures, what stands across the page, and rows beside what is varied."""
+    """Which tables an experiment has: its measures, what has the columns, and rows beside what is varied."""
 
     name: str
     title: str
@@ -343,7 +343,7 @@ def build_details(layout: Layout, chosen: Selection) -> list[Table]:
 
 
 def build_means(layout: Layout, chosen: Selection) -> list[Table]:
-    """One table with a column for each measure, or one for each measure with what stands across in its columns."""
+    """One table with a column for each measure, or one for each measure with what ``across`` names in its columns."""
     if any(record.cell.method.command for record in chosen.records):
         # Programs are compared by processor time as well, because the clock also counts what else the machine does.
         both = ((each, "cpu") if each == "time" else (each,) for each in layout.columns or USUAL)
@@ -394,8 +394,11 @@ def build_means(layout: Layout, chosen: Selection) -> list[Table]:
 
 
 def _span(numbers: Sequence[int]) -> Value:
-    """For example ``30``, or ``12 to 30`` where they differ."""
+    """For example ``30``, or ``12 to 30`` if they differ."""
     return numbers[0] if len(set(numbers)) == 1 else f"{min(numbers)} to {max(numbers)}"
+
+
+_FEW = 10  # instances, of which 90 % of the intervals hold the mean of normal values; of 5 84 %, and of 2 49 %
 
 
 def _tables(
@@ -403,11 +406,13 @@ def _tables(
 ) -> list[Table]:
     """The tables with notes on what does not vary, what their signs mean, and what keeps them from being even."""
     made = []
+    fewest = min((num for part in parts for own in part.outcomes.values() if (num := len(own)) > 1), default=_FEW)
     for name, title, columns, rows in pages:
         means = [value for row in rows for value in row if isinstance(value, Mean)]
         notes = [_unvaried(chosen)]
         if any(each.half_width is not None for each in means):
-            notes.append(f"±: half the width of the {statistics.INTERVAL}.")
+            few = "" if fewest >= _FEW else f" For {fewest} instances it is too narrow, and holds the mean less often."
+            notes.append(f"±: half the width of the {statistics.INTERVAL}.{few}")
         if any(each.is_best for each in means):
             notes.append("Bold: the lowest mean MAC of the methods that hide the most.")
         if any(each.is_bound for each in means):
@@ -490,7 +495,7 @@ def _pairs(chosen: Selection, names: Sequence[str], order: Sequence[Method] = ()
 
 
 def build_paired(layout: Layout, chosen: Selection) -> list[Table]:
-    """A row for each setting and two methods; no table where there is nothing to compare."""
+    """A row for each setting and two methods; no table if there is nothing to compare."""
     names = varied_settings(chosen)
     found: list[tuple[_Pair, list[float]]] = []
     num_unlike = 0
@@ -517,7 +522,7 @@ def build_paired(layout: Layout, chosen: Selection) -> list[Table]:
         f"{counted(len(found), 'test')} of this table.",
     ]
     if num_unlike:
-        notes.append(f"{num_unlike} pairs left out, because the two hid different numbers of candidates.")
+        notes.append(f"{counted(num_unlike, 'pair')} left out, because the two hid different numbers of candidates.")
     return (
         [Table(f"{layout.name}-paired", "Paired differences of the MAC", columns, rows, tuple(notes))] if rows else []
     )

@@ -2,7 +2,6 @@
 
 import math
 import shlex
-import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -22,13 +21,12 @@ from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
 from veilroute.bench.study import Study, read_study, shipped_studies
 from veilroute.bench.table import counted
-from veilroute.cli.console import DONE, INTERRUPTED, emit, emit_json, live_progress, polite_interrupt, remark, stderr
+from veilroute.cli.console import DONE, INTERRUPTED, emit, emit_json, live_progress, polite_interrupt, remark
 from veilroute.cluster import hush_dask
 from veilroute.covering.crew import num_threads
 from veilroute.errors import InvalidInputError
 from veilroute.progress import Progress
 
-_LINE_EVERY_S = 30.0
 _FINISHING = "finishing the cells that are running; once more to drop them"
 _READY = "getting ready (a first run compiles for a minute)"
 
@@ -64,7 +62,9 @@ def run_bench(
     workers: int | None = Option(None, metavar="N", help="Processes on this machine. [one for each core]"),
     dask: str | None = Option(None, metavar="ADDRESS", help="Run on the Dask cluster with this scheduler instead."),
     maps: Path | None = Option(None, metavar="DIR", help="Where the paper's maps are. [the cache of 'veilroute maps']"),
-    out: Path = Option(Path("veilroute-bench"), metavar="DIR", help="Records and report; an earlier run goes on here."),
+    out: Path = Option(
+        Path("veilroute-bench"), "-o", "--out", metavar="DIR", help="Records and report; an earlier run goes on here."
+    ),
     retry_errors: bool = Option(False, "--retry-errors", help="Run cells again whose record tells of an error."),
     json: bool = Option(False, "--json", help="Print one JSON object in place of the tables."),
 ) -> int:
@@ -74,8 +74,12 @@ def run_bench(
     """
     if workers is not None and dask is not None:
         raise InvalidInputError("--workers", "--workers or --dask, not both")
-    if (suite == "run") != (study is not None):
-        raise InvalidInputError("STUDY", "a study after run, and none after a suite", study or "none")
+    if suite == "run" and study is None:
+        raise InvalidInputError("STUDY", "a study after run, as 'veilroute bench run FILE.toml'")
+    if suite.endswith(".toml"):
+        raise InvalidInputError("SUITE", "run before the file of a study, as 'veilroute bench run FILE.toml'", suite)
+    if suite != "run" and study is not None:
+        raise InvalidInputError("STUDY", "none after a suite", study)
     if as_printed and suite != "paper":
         raise InvalidInputError("--as-printed", "the whole paper, as 'veilroute bench paper --as-printed'", suite)
     is_printed = as_printed or suite == "as-printed"
@@ -211,28 +215,25 @@ def _notes(run: RunReport, terrain: suites.Terrain) -> Iterator[str]:
 
 @contextmanager
 def _reporting(opening: Callable[[], str]) -> Iterator[Callable[[RunProgress], None]]:
-    """Yield a callback that shows on standard error how far the run is; a line now and then where nobody watches.
+    """Yield a callback that shows on standard error how far the run is.
 
     The opening is printed with the first report, when it is clear that there is somebody to run the cells.
     """
-    is_watched, told_at_s = stderr().is_terminal, 0.0
+    is_open = False
     with live_progress(_READY) as show:
 
         def report(progress: RunProgress) -> None:
-            nonlocal told_at_s
-            if not told_at_s:
+            nonlocal is_open
+            if not is_open:
                 remark(opening())
-                told_at_s = time.monotonic()
+                is_open = True
             left = ""
             if not progress.num_workers and progress.done < progress.total:
-                left = ", waiting for workers"
+                left = "waiting for workers; "
             elif math.isfinite(progress.seconds_left):
-                left = f", about {_duration(progress.seconds_left)} left"
-            doing = _READY if math.isnan(progress.seconds_left) else "cells"
-            show(Progress(f"{doing}{left}", progress.done, progress.total))
-            if not is_watched and time.monotonic() - told_at_s >= _LINE_EVERY_S:
-                remark(f"{progress.done} of {progress.total} cells{left}")
-                told_at_s = time.monotonic()
+                left = f"about {_duration(progress.seconds_left)} left; "
+            doing = f"{_READY}; cells" if math.isnan(progress.seconds_left) else "cells"
+            show(Progress(f"{left}{doing}", progress.done, progress.total))
 
         yield report
 

@@ -69,7 +69,7 @@ def run_export(
 def run_verify(
     directory: Path = Argument(metavar="DIR", help="A data set from `veilroute bench export`: its folder or archive."),
     folders: list[Path] | None = Argument(
-        None, metavar="FOLDER", help=f"Submissions, each a folder of NAME.json. [those in DIR/{SUBMISSIONS}]"
+        None, metavar="FOLDER...", help=f"Submissions, each a folder of NAME.json. [those in DIR/{SUBMISSIONS}]"
     ),
     optima: bool = Option(False, "--optima", help="Audit the optima of the data set as well, as one more submission."),
     page: Path | None = Option(None, metavar="FILE.html", help="Also write the leaderboard as a web page."),

@@ -34,7 +34,7 @@ class Costs:
     is seen from several nodes.
 
     All methods raise :class:`~veilroute.OutOfTimeError` when the time is over, and `InvalidInputError` for a position
-    that is none.
+    that does not exist.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Costs:
     Attributes
     ----------
     walks
-        Finds the walks of groups; it belongs into ``Partition.source``, where it saves time.
+        Finds the walks of groups; pass it on as ``Partition.source``, which saves time.
     """
 
     def __init__(self, problem: Problem, task: CoveringTask, watch: Watch) -> None:
@@ -62,7 +62,7 @@ class Costs:
         self._out = np.empty((1, task.num_trips))
 
     def cost(self, group: Iterable[int]) -> float:
-        """What the cheapest walk past all of a group costs, the trips by weight; infinity where there is no such walk.
+        """What the cheapest walk past all of a group costs, the trips by weight; infinity if there is no such walk.
 
         The cost of an empty group is that of going straight to the goal. Of a group of more than 12 it may be the cost
         of a short walk that is not the cheapest; that walk is then the one that is planned.
@@ -70,7 +70,7 @@ class Costs:
         return self._find(group)[0]
 
     def mac_share(self, group: Iterable[int]) -> float:
-        """What a group adds to the sum that a partition should keep small; infinity where no walk covers the group.
+        """What a group adds to the sum that a partition should keep small; infinity if no walk covers the group.
 
         The MAC of a partition is the sum of these, over its groups, divided by the number of candidates in groups:
         with one trip, ``cost(group) * sum(1 / base cost) - len(group)``. If the problem has another objective, or the
@@ -160,7 +160,7 @@ class Costs:
 class BestPartition:
     """The best partition that a search has found so far, and when it found each one that was better than all before.
 
-    Better means: more candidates are in groups or, if these are as many, their MAC is lower.
+    Better means that more candidates are in groups or, if as many are, that their MAC is lower.
 
     Parameters
     ----------

@@ -209,8 +209,17 @@ def test_of_a_line_of_a_walk_only_the_first_number_counts(tmp_path: Path) -> Non
     assert run(echo(tmp_path, f"Partition 0\n2 4\n{walk}\n")).mac == pytest.approx(2.0)
 
 
+@pytest.mark.parametrize("text", ["", "partition 0\n2 4\n7 5\n", "2 4\n7 5\ndone\n"])
+def test_output_in_another_form_is_not_a_search_without_result(tmp_path: Path, text: str) -> None:
+    with pytest.raises(VeilrouteError, match="no line that begins with 'Partition'"):
+        run(echo(tmp_path, text))
+    ended = run(echo(tmp_path, f"{text}Completed"))
+    assert (ended.num_anonymized, ended.is_finished) == (0, True), "a search that found nothing says so"
+    assert run(echo(tmp_path, f"{text}Stopped")).is_finished is False
+
+
 def test_counts_without_end_are_not_taken_over(tmp_path: Path) -> None:
-    text = f"Number of Expanded Nodes in Total: {'9' * 30}\nNumber of Evaluated Partitions in Total: 12"
+    text = f"Number of Expanded Nodes in Total: {'9' * 30}\nNumber of Evaluated Partitions in Total: 12\nCompleted"
     outcome = run(echo(tmp_path, text))
     assert (outcome.num_expansions, outcome.num_partitions) == (None, 12)
 
@@ -299,9 +308,9 @@ def test_who_cannot_go_on_after_m_nodes_is_an_error(tmp_path: Path) -> None:
 
 
 def test_memory_is_that_of_the_program_and_time_that_of_all_that_it_starts(tmp_path: Path) -> None:
-    assert 0 < (run("true").memory_mb or 0) < 60, "not this process's"
+    assert 0 < (run("echo Completed").memory_mb or 0) < 60, "not this process's"
     work = "import subprocess; subprocess.run([sys.executable, '-c', 'for _ in range(10**7): pass'])"
-    assert (run(echo(tmp_path, "", work)).cpu_s or 0) > 0.05
+    assert (run(echo(tmp_path, "Completed", work)).cpu_s or 0) > 0.05
 
 
 def test_what_a_program_prints_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,11 +324,11 @@ def test_what_a_program_prints_is_bounded(tmp_path: Path, monkeypatch: pytest.Mo
 def test_all_digits_are_handed_over(tmp_path: Path) -> None:
     asked = vr.Privacy(2, 1234567.5, 1234567, spread="all-pairs")
     wanted = ["1234567.5", "12.125", "12125", "1234567", "0.5"]
-    command = echo(tmp_path, "", f"assert sys.argv[1:] == {wanted}, sys.argv")
+    command = echo(tmp_path, "Completed", f"assert sys.argv[1:] == {wanted}, sys.argv")
     problem = vr.Problem(corridor().domain, corridor().trips, corridor().candidates, vr.WithinDistance(0.5))
     places = "{ell} {time_limit} {time_limit_ms} {m} {radius}"
     run_external(f"{command} {places}", problem, asked, seed=3, time_limit_s=12.125)
-    whole = echo(tmp_path, "", "assert sys.argv[1:] == ['inf', '0'], sys.argv")
+    whole = echo(tmp_path, "Completed", "assert sys.argv[1:] == ['inf', '0'], sys.argv")
     run_external(f"{whole} {{m}} {{radius}}", corridor(), vr.Privacy(2), seed=3, time_limit_s=9)
 
 
@@ -366,7 +375,7 @@ def test_a_program_that_ends_its_launcher_is_ended_too(tmp_path: Path) -> None:
 
 
 def test_a_limit_of_months_is_one() -> None:
-    assert run("true", limit_s=3e7).is_finished is None
+    assert run("echo Completed", limit_s=3e7).is_finished is True
 
 
 @needs_linux

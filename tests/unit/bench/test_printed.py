@@ -162,4 +162,7 @@ def test_the_summary_counts_what_the_table_lists() -> None:
     counts = Counter(row[at] for row in table.rows)
     assert summary.rows[-1] == ("all", 173, *(counts[verdict] for verdict in VERDICTS))
     assert counts[AGREES] >= 1 and counts[DIFFERS] == 1 and "UNSAFE" in table.to_text()
-    assert any("Differs: Supplement" in sentence for sentence in SUITES["as-printed"].findings(Selection(tuple(found))))
+    first, *sentences = SUITES["as-printed"].findings(Selection(tuple(found)))
+    assert first.startswith(f"173 printed figures: {counts[AGREES]} agree, 0 are misprints, ")
+    assert ", 1 differ, " in first
+    assert any("Differs: Supplement" in sentence for sentence in sentences)

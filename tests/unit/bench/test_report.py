@@ -171,7 +171,8 @@ def test_empty_and_partial_records(tmp_path: Path) -> None:
     assert not list((tmp_path / "empty" / "figures").iterdir())
     page = ParsedPage(empty.html.read_text(encoding="utf-8"))
     assert page.text.count("There are no records of this suite yet.") == len(SUITES)
-    assert "Here:" not in page.text, "no sentences without records"
+    assert "What came out here:" not in page.text, "no sentences without records"
+    assert "173 figures." in page.text and "173 figures. It found:" not in page.text, "it has no finding to quote"
     assert "Cells: 0;" in page.text
     lonely = [
         make_record(OPTIMAL, keep_playbook=True, playbook={"classes": []}),

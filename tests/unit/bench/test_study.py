@@ -374,6 +374,7 @@ def test_intervals_and_tests_have_known_values() -> None:
         (ONE + f"k = 1{'0' * 5000}\n", "not TOML that can be read: an integer has thousands of digits"),
         (ONE + f"k = {'[' * 3000}{']' * 3000}\n", "not TOML that can be read.*nested too deep"),
         (ONE + f"draws = 1{'0' * 30}\n", "one.draws: expected an integer from 1 to 1000"),
+        (ONE.replace("optimal", "naive"), r"methods, naive: .* as pbp/naive \(planner: expected one of optimal, pbp, "),
         (ONE + "time_limit_s = 0\n", "one.time_limit_s: expected numbers from 1e-09"),
         (ONE + "risk = 1.5\n", "one.risk: expected numbers from 1e-09 to 0.999999999, or 'none'"),
         (ONE + "risk = 0.5\nk = 3\n", "one.k: expected k or risk"),

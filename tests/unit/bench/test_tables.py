@@ -373,7 +373,7 @@ def test_means_have_intervals_and_the_best_is_bold() -> None:
         "2      0.500 (3)        ≥ 300\n"
         "3              -        0 ± 0\n"
         "\n"
-        "* stands for bold.\n"
+        "* means bold.\n"
     )
     assert r"| 2 | **0.123 ± 0.034** | 12.3 ± 1.3 |" in MEANS.to_markdown()
     assert '<td class="number"><b>0.123 ± 0.034</b></td>' in MEANS.to_html()
@@ -409,7 +409,14 @@ def test_details_of_a_suite_rest_on_its_records() -> None:
     assert row[2] == 3 and row[3] == pytest.approx(-0.1) and row[-2:] == ("0.250", "0.250")
     uneven = [*records[:-1], make_record(BEST, mac=0.1, num_anonymized=6, map_name="lak510d")]
     (paired,) = build_paired(PLAIN, Selection(tuple(uneven)))
-    assert paired.rows[0][2] == 2 and "1 pairs left out" in paired.notes[-1]
+    assert paired.rows[0][2] == 2 and "1 pair left out" in paired.notes[-1]
+
+
+@pytest.mark.parametrize(("num", "told"), [(2, True), (9, True), (10, False)])
+def test_an_interval_of_few_instances_is_said_to_be_too_narrow(num: int, told: bool) -> None:
+    records = [make_record(OPTIMAL, mac=0.1 * pair, pair=pair) for pair in range(1, num + 1)]
+    table, *_ = build_means(replace(PLAIN, columns=("mac",)), Selection(tuple(records)))
+    assert (f"For {num} instances it is too narrow" in table.to_text().replace("\n", " ")) is told
 
 
 def test_times_stand_beside_each_other() -> None:
