@@ -244,6 +244,8 @@ SUMMARY = ": c=1\n: u=1\n: p=merge\n: r=1\n- Number of Total Paths: 4\n- Time: {
         (SUMMARY.format(9) + PAIR, "-t 35000 -t 5", None),
         (SUMMARY.format(9).replace("p=merge", "p=naive") + PAIR, "-t 35000", None),
         (SUMMARY.format(9).replace("c=1", "c=0") + PAIR, "-t 35000", None),
+        (SUMMARY.format(9) + SUMMARY.format(35000) + PAIR, "-t 35000", False),
+        (": c=1\n: p=merge\n" * 3000 + PAIR, "-t 35000", None),  # which took hours to look through
     ],
 )
 def test_a_program_says_itself_whether_its_search_was_complete(
