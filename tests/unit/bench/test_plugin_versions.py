@@ -170,6 +170,13 @@ def test_the_code_that_runs_counts_and_not_the_file(packages: Path) -> None:
     before = PLANNERS.fingerprint("twos")
     (packages / "twos.py").write_text(TWOS + "# edited")
     assert PLANNERS.fingerprint("twos", as_loaded=True) == before != PLANNERS.fingerprint("twos")
+    # The other plug-in of the package comes from the module that is imported already.
+    assert PARTITIONERS.fingerprint("pairs", as_loaded=True) == before
+    PARTITIONERS.find("pairs")
+    assert PARTITIONERS.fingerprint("pairs", as_loaded=True) == before != PARTITIONERS.fingerprint("pairs")
+    forget()
+    PARTITIONERS.find("pairs")
+    assert PARTITIONERS.fingerprint("pairs", as_loaded=True) == PARTITIONERS.fingerprint("pairs") != before
 
 
 @pytest.mark.parametrize(
