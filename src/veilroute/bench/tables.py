@@ -199,6 +199,16 @@ def _finished(part: Part, method: Method) -> list[float]:
     )
 
 
+def _num_finished(part: Part, method: Method) -> Value:
+    ended = [outcome.is_finished for outcome in part.outcomes[method].values()]
+    return "n/a" if None in ended else sum(map(bool, ended))
+
+
+def _percent(value: float) -> str:
+    """Only all are 100, and only none are 0."""
+    return f"{value if value in (0, 100) else min(99, max(1, value)):.0f}"
+
+
 def _equal(part: Part, method: Method) -> str | None:
     """On how many instances as many candidates are hidden at the MAC of a proved optimum, but for rounding."""
     optima, own = part.outcomes.get(OPTIMAL, {}), part.outcomes[method]
@@ -214,13 +224,17 @@ def _equal(part: Part, method: Method) -> str | None:
 
 
 def _over(name: str, base: Method, part: Part, method: Method) -> list[float]:
-    """MACs or times divided by those of another method on the same instance, if both hide as many."""
+    """MACs or times divided by those of another method on the same instance: MACs if both hide as many, and times if
+    the other came to its own end.
+    """
     bases, own = part.outcomes.get(base, {}), part.outcomes[method]
     pairs = [(own[key], bases[key]) for key in own if key in bases]
     if name == "mac":
         alike = [(a.mac, b.mac) for a, b in pairs if a.num_anonymized == b.num_anonymized]
         return [one / other for one, other in alike if one is not None and other]
-    return [one.runtime_s / other.runtime_s for one, other in pairs if other.runtime_s]
+    return [
+        one.runtime_s / other.runtime_s for one, other in pairs if other.runtime_s and other.is_finished is not False
+    ]
 
 
 def _classes(outcome: Outcome) -> float | None:
@@ -244,10 +258,8 @@ def _rounded(value: float) -> str:
 #: By the name that a study's file has for it.
 MEASURES: Mapping[str, Measure] = {
     "instances": Measure("instances", text=lambda part, method: len(part.outcomes[method])),
-    "finished": Measure(
-        "finished", text=lambda part, method: sum(bool(each.is_finished) for each in part.outcomes[method].values())
-    ),
-    "coverage": Measure("coverage [%]", _finished, _rounded, text=lambda part, method: "n/a"),
+    "finished": Measure("finished", text=_num_finished),
+    "coverage": Measure("coverage [%]", _finished, _percent, text=lambda part, method: "n/a"),
     "time": Measure("time [s]", _numbers(lambda outcome: outcome.runtime_s), has_interval=True, is_time=True),
     "cpu": Measure("CPU [s]", _numbers(lambda outcome: outcome.cpu_s), has_interval=True, is_time=True),
     "apr": Measure("APR", _numbers(lambda outcome: outcome.apr), format_apr),

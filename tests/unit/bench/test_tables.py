@@ -96,6 +96,41 @@ def test_programs_that_cannot_tell_have_no_coverage() -> None:
     assert texts_of(table) == ["n/a", "1"]
     (seconds,) = build_means(replace(PLAIN, columns=("time",)), Selection((untold,)))
     assert texts_of(seconds) == ["1.00", "1"], "nor did the clock stop them, as far as one knows"
+    (table,) = build_means(replace(PLAIN, columns=("finished", "mac"), across="measure"), Selection((untold,)))
+    assert table.rows[0][1] == "n/a"
+
+
+def test_only_all_are_a_hundred_per_cent() -> None:
+    records = [make_record(BEST, pair=pair, is_finished=pair > 1) for pair in range(1, 301)]
+    layout = replace(PLAIN, columns=("coverage",))
+    for chosen, text in ((records, "99"), (records[1:], "100"), (records[:1], "0")):
+        (table,) = build_means(layout, Selection(tuple(chosen)))
+        assert texts_of(table)[0] == text
+
+
+def test_a_ratio_of_times_needs_a_base_that_ended() -> None:
+    """What the clock stopped would have taken longer, so a ratio to its time is more than the true one."""
+    records = [make_record(BEST, pair=1, runtime_s=2.0), make_record(BEST, pair=2, runtime_s=2.0)]
+    records += [make_record(OPTIMAL, pair=1), make_record(OPTIMAL, pair=2, runtime_s=4.0, is_finished=False)]
+    layout = replace(PLAIN, columns=("time / optimal",))
+    (table,) = build_means(layout, Selection(tuple(records)))
+    assert texts_of(table)[1] == "2.00 (1)"
+
+
+def test_of_several_draws_every_audit_and_every_guess_counts() -> None:
+    def drawn(*audits: bool | None) -> Record:
+        records = [
+            make_record(
+                RBP, watching={"draw": draw}, m_ratio=1.0, audit_holds=holds, guesses=(("bayesian", draw / 4, 0.5),)
+            )
+            for draw, holds in enumerate(audits)
+        ]
+        (record,) = select("table4", records).records
+        return record
+
+    assert drawn(True, False, True).outcome.audit_holds is False
+    assert drawn(True, True).outcome.audit_holds is True and drawn(True, None).outcome.audit_holds is None
+    assert drawn(None, None, None).outcome.guesses == (("bayesian", 0.25, 0.5),)
 
 
 def test_table2() -> None:
