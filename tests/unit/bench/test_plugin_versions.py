@@ -19,9 +19,9 @@ from veilroute.bench.cells import EXTERNAL, Cell, Method
 from veilroute.bench.executors import LocalWorkforce, Loss
 from veilroute.bench.results import FILE_NAME, RecordStore, read_records
 from veilroute.bench.runner import Job, RunReport, map_text, run_cell, run_cells
-from veilroute.bench.suites import Terrain
+from veilroute.bench.suites import Choice, Terrain, build_cells
 from veilroute.covering.astar import HEURISTICS
-from veilroute.errors import FileFormatError
+from veilroute.errors import FileFormatError, InvalidInputError
 from veilroute.partition import PARTITIONERS
 from veilroute.partition.merge_bb import MERGE_ORDERS
 from veilroute.planners import PLANNERS
@@ -177,6 +177,13 @@ def test_the_code_that_runs_counts_and_not_the_file(packages: Path) -> None:
     forget()
     PARTITIONERS.find("pairs")
     assert PARTITIONERS.fingerprint("pairs", as_loaded=True) == PARTITIONERS.fingerprint("pairs") != before
+
+
+def test_a_program_is_not_called_like_a_plugin_that_runs_beside_it(packages: Path, terrain: Terrain) -> None:
+    put(packages)
+    choice = Choice(20, methods=("optimal", "twos"), externals=(("twos", "true"),))
+    with pytest.raises(InvalidInputError, match="a name that no other program or method has"):
+        build_cells(["table1"], terrain, choice)
 
 
 @pytest.mark.parametrize(
