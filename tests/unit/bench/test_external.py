@@ -512,6 +512,14 @@ def test_coverage_is_what_a_program_says() -> None:
     assert coverage(False, False) == "0"
 
 
+@pytest.mark.parametrize(("told", "known"), [(True, None), (False, False)])
+def test_programs_of_earlier_versions_were_not_asked_whether_their_search_was_complete(
+    told: bool, known: bool | None
+) -> None:
+    old = make_record(Method(EXTERNAL, extra=(("command", "x"),)), is_finished=told).to_dict()
+    assert record_from_dict(old).outcome.is_finished is known
+
+
 def test_a_quick_program_that_says_nothing_is_compared_too() -> None:
     quick = Method(EXTERNAL, extra=(("command", "x"), ("name", "x")))
     records = [make_record(quick, runtime_s=1.0, is_finished=None), make_record(BEST, runtime_s=3.0)]
