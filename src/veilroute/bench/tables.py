@@ -68,8 +68,11 @@ class Part:
     def cheapest(self) -> tuple[Method, ...]:
         """The methods with the lowest mean MAC, of those that hide the most; none where there is nothing to compare.
 
-        Only instances that all methods have count: a method that failed on the expensive ones would look cheap.
+        Only instances that all methods have count: a method that failed on the expensive ones would look cheap. And on
+        each of them these have to hide as many: else their means are over different instances.
         """
+        if len({frozenset((key, self.outcomes[own][key].apr) for key in self.shared) for own in self.rivals}) > 1:
+            return ()
         macs = {method: own.mac for method, own in self.rivals.items() if own.mac is not None}
         least = min(macs.values(), default=0.0) + SAME_MAC
         return tuple(method for method, mac in macs.items() if mac <= least) if len(self.outcomes) > 1 else ()
@@ -421,7 +424,7 @@ def _tables(
         if any(each.half_width is not None for each in means):
             notes.append(f"±: half the width of the {statistics.INTERVAL}.")
         if any(each.is_best for each in means):
-            notes.append("Bold: the lowest mean MAC of the methods that hide the most.")
+            notes.append("Bold: the lowest mean MAC of the methods that hide the most, on the instances that all have.")
         if any(each.is_bound for each in means):
             notes.append("≥: the clock stopped some.")
         if any(each.num is not None for each in means):

@@ -117,6 +117,23 @@ def test_a_ratio_of_times_needs_a_base_that_ended() -> None:
     assert texts_of(table)[1] == "2.00 (1)"
 
 
+def test_methods_that_hide_others_are_not_compared_by_cost() -> None:
+    """Each hides everybody on one instance and nobody on the other: the means are over different instances."""
+    records = [
+        make_record(method, pair=pair, mac=mac if pair == own else None)
+        for method, mac, own in ((BEST, 0.1, 1), (OPTIMAL, 0.5, 2))
+        for pair in (1, 2)
+    ]
+    layout = replace(PLAIN, columns=("mac",))
+    (table,) = build_means(layout, Selection(tuple(records)))
+    assert texts_of(table)[:2] == ["0.500 (1)", "0.100 (1)"] and not list(
+        build_findings(layout, Selection(tuple(records)))
+    )
+    both = [make_record(method, mac=mac) for method, mac in ((BEST, 0.1), (OPTIMAL, 0.5))]
+    (table,) = build_means(layout, Selection(tuple(both)))
+    assert texts_of(table)[:2] == ["0.500", "0.100*"]
+
+
 def test_of_several_draws_every_audit_and_every_guess_counts() -> None:
     def drawn(*audits: bool | None) -> Record:
         records = [
