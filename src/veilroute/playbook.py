@@ -721,7 +721,7 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         visibility=visibility_from_dict(data["visibility"], domain),
         privacy=privacy,
         planner=str(data["planner"]),
-        options=dict(data["options"]),
+        options={**data["options"]},  # a list of pairs is none: their names need not be text
         status=str(data["status"]),
         classes=tuple(_class_from_dict(entry, len(trips), privacy.m) for entry in data["classes"]),
         uncoverable=_labels(data["uncoverable"]),

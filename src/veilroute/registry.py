@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -134,19 +135,19 @@ class Registry(dict[str, Value]):
         names = self.plugin_names()
         if not isinstance(name, str) or name not in names:
             raise UnknownMethodError(self.kind, name, (*self, *names))
-        self._prints[name] = self.fingerprint(name)
         return self._loaded.setdefault(name, self._load(name))
 
     def fingerprint(self, name: str, *, as_loaded: bool = False) -> dict[str, str]:
         """Which plug-in a name stands for: package, version and the hash of its source; empty if none has this name.
 
         That is what is installed now, and nothing is imported to find it. With ``as_loaded`` it is what was installed
-        when this process imported the plug-in, if it has: the code that this process runs.
+        when this process imported the plug-in, or another one of that module: the code that this process runs.
         """
         if as_loaded and name in self._loaded:
             return self._prints[name]
         points = () if name in self else self._offers()
-        return next((_fingerprint(point) for _, point in points if point.name == name), {})
+        take = _as_imported if as_loaded else _fingerprint
+        return next((take(point) for _, point in points if point.name == name), {})
 
     def plugin_names(self) -> tuple[str, ...]:
         """The names that installed packages offer, without importing any of them."""
@@ -178,14 +179,30 @@ class Registry(dict[str, Value]):
                     "replaced; nothing of this kind is taken from it until it has another name"
                 )
         (point,) = (point for _, point in offers if point.name == name)
-        plugin = Plugin(self.kind, name, packages[0], None)
+        plugin, found = Plugin(self.kind, name, packages[0], None), _as_imported(point)
         try:
             plugin = replace(plugin, value=point.load())
         except (Exception, SystemExit) as error:
             raise plugin.error(f"cannot be imported, {type(error).__name__}: {error}") from error
+        self._prints[name] = _IMPORTED[packages[0], _top_module(point)] = found
         if not callable(plugin.value):
             raise plugin.error("expected a function")
         return self._adapt(plugin)
+
+
+#: By package and top-level module, of which there may be several plug-ins: what was installed when it was imported.
+_IMPORTED: dict[tuple[str, str], dict[str, str]] = {}
+
+
+def _top_module(point: EntryPoint) -> str:
+    return point.module.partition(".")[0]
+
+
+def _as_imported(point: EntryPoint) -> dict[str, str]:
+    """The fingerprint of when this process imported the module of an entry point, or that of now if it has not."""
+    found = _fingerprint(point)
+    is_imported = _top_module(point) in sys.modules
+    return _IMPORTED.get((found.get("package", ""), _top_module(point)), found) if is_imported else found
 
 
 def _fingerprint(point: EntryPoint) -> dict[str, str]:
@@ -199,7 +216,7 @@ def _fingerprint(point: EntryPoint) -> dict[str, str]:
     if package is None:
         return {}
     try:
-        files = _source_files(point.module.partition(".")[0], package)
+        files = _source_files(_top_module(point), package)
     except Exception:  # a finder of the package's own, or metadata that cannot be read, must stop nobody
         files = {}
     for name, content in sorted(files.items()):

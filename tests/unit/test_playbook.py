@@ -169,6 +169,7 @@ def test_unknown_candidates_and_trips(playbook: vr.Playbook) -> None:
         ({"format": "veilroute-playbook/2"}, "written in veilroute-playbook/2, but this version reads"),
         ({"format": "other/1"}, "not a veilroute playbook"),
         ({"classes": None}, "damaged playbook"),
+        ({"options": [[1, 2]]}, "damaged playbook"),
         (
             {"classes": [{"members": [[0, 2]], "anonymized": True, "routes": []}]},
             "one shared route for each of 2 trips",

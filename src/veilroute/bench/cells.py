@@ -306,6 +306,8 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     method["extra"] = tuple(sorted(dict(method.pop("extra", {})).items()))
     if not all(isinstance(value, Plain) for _, value in method["extra"]):
         raise TypeError("extra: expected plain values")
+    if method["planner"] == EXTERNAL and "name" not in dict(method["extra"]) and outcome["is_finished"] is True:
+        outcome["is_finished"] = None  # versions that gave programs no name took the end of one for that of its search
     if outcome.keys() != {field.name for field in fields(Outcome)}:
         raise KeyError("outcome: expected all fields")
     numbers = [outcome[name] for name in ("num_coverable", "num_anonymized", "apr", "runtime_s")]

@@ -175,7 +175,8 @@ _COUNTED = ("num_expansions", "num_searches", "num_partitions")
 def _mean_of_draws(records: Sequence[Record]) -> Record:
     """One record for several draws of the same: means where there are numbers, else what the first has.
 
-    It hides as many as the worst of the draws, so that it is not taken for one that always hides them all.
+    It hides as many as the worst of the draws, and ended and was audited like the worst, so that it is not taken for
+    one that always does well.
     """
     first = records[0]
     if len(records) == 1:
@@ -186,9 +187,15 @@ def _mean_of_draws(records: Sequence[Record]) -> Record:
         values = [value for outcome in outcomes if (value := getattr(outcome, name)) is not None]
         if values:
             means[name] = round(fmean(values)) if name in _COUNTED else fmean(values)
-    ends = {outcome.is_finished for outcome in outcomes}
-    is_finished = next(end for end in (False, None, True) if end in ends)
-    return replace(first, outcome=replace(first.outcome, is_finished=is_finished, **means))
+    for name in ("is_finished", "audit_holds"):
+        answers = {getattr(outcome, name) for outcome in outcomes}
+        means[name] = next(each for each in (False, None, True) if each in answers)
+    guesses: dict[str, list[list[float]]] = {}
+    for outcome in outcomes:
+        for observer, *chances in outcome.guesses:
+            guesses.setdefault(observer, []).append(chances)
+    means["guesses"] = tuple((who, *map(fmean, zip(*found, strict=True))) for who, found in guesses.items())
+    return replace(first, outcome=replace(first.outcome, **means))
 
 
 class _Range(NamedTuple):

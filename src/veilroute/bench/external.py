@@ -48,7 +48,8 @@ _SAYS_STOPPED = re.compile(r"^Stopped\b", re.MULTILINE)
 _SAYS_COMPLETED = re.compile(r"^Completed\.?\s*$", re.MULTILINE)
 # The authors' program says how long it has searched, in milliseconds. It gives up at the first look at its clock that
 # is not below the number after its option -t, and this look is the last one.
-_SEARCHED = re.compile(r"^: c=1$.*^: p=(?:merge|df\+?)$.*^- Time: (\d{1,15}) \[ms\]$", re.MULTILINE | re.DOTALL)
+_SETTINGS = (re.compile(r"^: c=1$", re.MULTILINE), re.compile(r"^: p=(?:merge|df\+?)$", re.MULTILINE))
+_SEARCHED = re.compile(r"^- Time: (\d{1,15}) \[ms\]$", re.MULTILINE)
 _CLOCK = re.compile(r"(?<!\S)-t ?(\d{1,15})(?!\S)")
 _NAME = re.compile(r"(\w[\w.+-]*)=(.*)", re.DOTALL)
 _HEAD = re.compile(r"Partition\b")
@@ -137,8 +138,13 @@ def _how_it_ended(ended: "_Ended", said: str, words: Sequence[str]) -> tuple[boo
         return False, ended.is_stopped or (ended.code == STOPPED and not says_stopped)
     if _SAYS_COMPLETED.search(said):
         return True, False
-    searched, clocks = _SEARCHED.search(said), set(_CLOCK.findall(" ".join(words)))
-    return (int(searched[1]) < int(clocks.pop()) if searched and len(clocks) == 1 else None), False
+    at = 0
+    for pattern in _SETTINGS:  # one after the other, because one pattern for all takes for ever in long texts
+        if (found := pattern.search(said, at)) is None:
+            return None, False
+        at = found.end()
+    searched, clocks = _SEARCHED.findall(said, at), set(_CLOCK.findall(" ".join(words)))
+    return (int(searched[-1]) < int(clocks.pop()) if searched and len(clocks) == 1 else None), False
 
 
 def _number(value: float) -> str:

@@ -269,7 +269,8 @@ def run_cells(
         workforce.close()
     else:
         report(RunProgress(len(cells), len(cells), num_workers=0, seconds_left=0.0))
-    records = tuple(store[cell.key] for cell in cells if cell.key in store)
+    # With the cells as they are asked for, because records of earlier versions do not say which kind of map it is.
+    records = tuple(replace(store[cell.key], cell=cell) for cell in cells if cell.key in store)
     return RunReport(records, len(cells), run.num_finished)
 
 

@@ -231,7 +231,7 @@ def _cells_by_suite(suites: Sequence[Suite], terrain: Terrain, choice: Choice) -
     pairs = dict.fromkeys(choice.externals)
     programs = [Method(EXTERNAL, extra=(("command", command), ("name", name))) for name, command in pairs]
     own = {method for suite in suites for variation in suite.variations for method in variation.methods}
-    labels = [method_label(method) for method in (*programs, *own)]
+    labels = [method_label(method) for method in (*programs, *plugins, *own)]
     if twice := next((name for name, _ in pairs if labels.count(name) > 1), None):
         expected = "NAME=COMMAND, with a name that no other program or method has, so that tables tell them apart"
         raise InvalidInputError("--external", expected, twice)

@@ -68,8 +68,11 @@ class Part:
     def cheapest(self) -> tuple[Method, ...]:
         """The methods with the lowest mean MAC, of those that hide the most; none if there is nothing to compare.
 
-        Only instances that all methods have count: a method that failed on the expensive ones would look cheap.
+        Only instances that all methods have count: a method that failed on the expensive ones would look cheap. And on
+        each of them these have to hide as many: else their means are over different instances.
         """
+        if len({frozenset((key, self.outcomes[own][key].apr) for key in self.shared) for own in self.rivals}) > 1:
+            return ()
         macs = {method: own.mac for method, own in self.rivals.items() if own.mac is not None}
         least = min(macs.values(), default=0.0) + SAME_MAC
         return tuple(method for method, mac in macs.items() if mac <= least) if len(self.outcomes) > 1 else ()
@@ -165,7 +168,8 @@ class Measure(NamedTuple):
     form: Callable[[float], str] | None = None  #: How a mean is written; a :class:`Mean` without it.
     has_interval: bool = False
     is_time: bool = False
-    is_mac: bool = False  #: Whether the lowest is the best.
+    is_mac: bool = False
+    is_marked: bool = False  #: Whether the method with the lowest mean MAC is in bold.
     text: Callable[[Part, Method], Value] = lambda part, method: None  #: If there are no numbers.
 
     def show(self, part: Part, method: Method) -> Value:
@@ -181,7 +185,7 @@ class Measure(NamedTuple):
             return "<0.001"
         return Mean(
             average, half_width(values) if self.has_interval else None, len(values) if len(values) < len(own) else None,
-            is_bound, self.is_mac and method in part.cheapest,
+            is_bound, self.is_marked and method in part.cheapest,
         )  # fmt: skip
 
 
@@ -192,11 +196,20 @@ def _numbers(read: Callable[[Outcome], float | None]) -> Callable[[Part, Method]
 
 
 def _finished(part: Part, method: Method) -> list[float]:
-    """100 for what came to its own end; nothing for Naive, which does not search, and for programs that do not say."""
+    """100 for what came to its own end; nothing for methods that never prove anything, and programs that do not say."""
     ended = [outcome.is_finished for outcome in part.outcomes[method].values()]
-    return (
-        [] if None in ended or method.partitioner == "naive" else [100.0 * bool(is_finished) for is_finished in ended]
-    )
+    has_no_end = None in ended or method.partitioner in ("naive", "local-search")
+    return [] if has_no_end else [100.0 * bool(is_finished) for is_finished in ended]
+
+
+def _num_finished(part: Part, method: Method) -> Value:
+    ended = [outcome.is_finished for outcome in part.outcomes[method].values()]
+    return "n/a" if None in ended else sum(map(bool, ended))
+
+
+def _percent(value: float) -> str:
+    """Only all are 100, and only none are 0."""
+    return f"{value if value in (0, 100) else min(99, max(1, value)):.0f}"
 
 
 def _equal(part: Part, method: Method) -> str | None:
@@ -214,13 +227,17 @@ def _equal(part: Part, method: Method) -> str | None:
 
 
 def _over(name: str, base: Method, part: Part, method: Method) -> list[float]:
-    """MACs or times divided by those of another method on the same instance, if both hide as many."""
+    """MACs or times divided by those of another method on the same instance: MACs if both hide as many, and times if
+    the other came to its own end.
+    """
     bases, own = part.outcomes.get(base, {}), part.outcomes[method]
     pairs = [(own[key], bases[key]) for key in own if key in bases]
     if name == "mac":
         alike = [(a.mac, b.mac) for a, b in pairs if a.num_anonymized == b.num_anonymized]
         return [one / other for one, other in alike if one is not None and other]
-    return [one.runtime_s / other.runtime_s for one, other in pairs if other.runtime_s]
+    return [
+        one.runtime_s / other.runtime_s for one, other in pairs if other.runtime_s and other.is_finished is not False
+    ]
 
 
 def _classes(outcome: Outcome) -> float | None:
@@ -244,14 +261,12 @@ def _rounded(value: float) -> str:
 #: By the name that a study's file has for it.
 MEASURES: Mapping[str, Measure] = {
     "instances": Measure("instances", text=lambda part, method: len(part.outcomes[method])),
-    "finished": Measure(
-        "finished", text=lambda part, method: sum(bool(each.is_finished) for each in part.outcomes[method].values())
-    ),
-    "coverage": Measure("coverage [%]", _finished, _rounded, text=lambda part, method: "n/a"),
+    "finished": Measure("finished", text=_num_finished),
+    "coverage": Measure("coverage [%]", _finished, _percent, text=lambda part, method: "n/a"),
     "time": Measure("time [s]", _numbers(lambda outcome: outcome.runtime_s), has_interval=True, is_time=True),
     "cpu": Measure("CPU [s]", _numbers(lambda outcome: outcome.cpu_s), has_interval=True, is_time=True),
     "apr": Measure("APR", _numbers(lambda outcome: outcome.apr), format_apr),
-    "mac": Measure("MAC", _numbers(lambda outcome: outcome.mac), has_interval=True, is_mac=True),
+    "mac": Measure("MAC", _numbers(lambda outcome: outcome.mac), has_interval=True, is_mac=True, is_marked=True),
     "equal": Measure("equal to the optimum", text=_equal),
     "expansions": Measure("expansions", _numbers(lambda outcome: outcome.num_expansions), _rounded),
     "partitions": Measure("partitions", _numbers(lambda outcome: outcome.num_partitions), _rounded),
@@ -414,7 +429,7 @@ def _tables(
             few = "" if fewest >= _FEW else f" For {fewest} instances it is too narrow, and holds the mean less often."
             notes.append(f"±: half the width of the {statistics.INTERVAL}.{few}")
         if any(each.is_best for each in means):
-            notes.append("Bold: the lowest mean MAC of the methods that hide the most.")
+            notes.append("Bold: the lowest mean MAC of the methods that hide the most, on the instances that all have.")
         if any(each.is_bound for each in means):
             notes.append("≥: the clock stopped some.")
         if any(each.num is not None for each in means):

@@ -253,6 +253,8 @@ SUMMARY = ": c=1\n: u=1\n: p=merge\n: r=1\n- Number of Total Paths: 4\n- Time: {
         (SUMMARY.format(9) + PAIR, "-t 35000 -t 5", None),
         (SUMMARY.format(9).replace("p=merge", "p=naive") + PAIR, "-t 35000", None),
         (SUMMARY.format(9).replace("c=1", "c=0") + PAIR, "-t 35000", None),
+        (SUMMARY.format(9) + SUMMARY.format(35000) + PAIR, "-t 35000", False),
+        (": c=1\n: p=merge\n" * 3000 + PAIR, "-t 35000", None),  # which took hours to look through
     ],
 )
 def test_a_program_says_itself_whether_its_search_was_complete(
@@ -517,6 +519,14 @@ def test_coverage_is_what_a_program_says() -> None:
     assert coverage(True, True, False, False) == "50"
     assert coverage(None, False) == coverage(None, None) == coverage(True, None) == "n/a"
     assert coverage(False, False) == "0"
+
+
+@pytest.mark.parametrize(("told", "known"), [(True, None), (False, False)])
+def test_programs_of_earlier_versions_were_not_asked_whether_their_search_was_complete(
+    told: bool, known: bool | None
+) -> None:
+    old = make_record(Method(EXTERNAL, extra=(("command", "x"),)), is_finished=told).to_dict()
+    assert record_from_dict(old).outcome.is_finished is known
 
 
 def test_a_quick_program_that_says_nothing_is_compared_too() -> None:

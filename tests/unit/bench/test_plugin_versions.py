@@ -19,9 +19,9 @@ from veilroute.bench.cells import EXTERNAL, Cell, Method
 from veilroute.bench.executors import LocalWorkforce, Loss
 from veilroute.bench.results import FILE_NAME, RecordStore, read_records
 from veilroute.bench.runner import Job, RunReport, map_text, run_cell, run_cells
-from veilroute.bench.suites import Terrain
+from veilroute.bench.suites import Choice, Terrain, build_cells
 from veilroute.covering.astar import HEURISTICS
-from veilroute.errors import FileFormatError
+from veilroute.errors import FileFormatError, InvalidInputError
 from veilroute.partition import PARTITIONERS
 from veilroute.partition.merge_bb import MERGE_ORDERS
 from veilroute.planners import PLANNERS
@@ -170,6 +170,20 @@ def test_the_code_that_runs_counts_and_not_the_file(packages: Path) -> None:
     before = PLANNERS.fingerprint("twos")
     (packages / "twos.py").write_text(TWOS + "# edited")
     assert PLANNERS.fingerprint("twos", as_loaded=True) == before != PLANNERS.fingerprint("twos")
+    # The other plug-in of the package comes from the module that is imported already.
+    assert PARTITIONERS.fingerprint("pairs", as_loaded=True) == before
+    PARTITIONERS.find("pairs")
+    assert PARTITIONERS.fingerprint("pairs", as_loaded=True) == before != PARTITIONERS.fingerprint("pairs")
+    forget()
+    PARTITIONERS.find("pairs")
+    assert PARTITIONERS.fingerprint("pairs", as_loaded=True) == PARTITIONERS.fingerprint("pairs") != before
+
+
+def test_a_program_is_not_called_like_a_plugin_that_runs_beside_it(packages: Path, terrain: Terrain) -> None:
+    put(packages)
+    choice = Choice(20, methods=("optimal", "twos"), externals=(("twos", "true"),))
+    with pytest.raises(InvalidInputError, match="a name that no other program or method has"):
+        build_cells(["table1"], terrain, choice)
 
 
 @pytest.mark.parametrize(

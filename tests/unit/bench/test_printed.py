@@ -130,6 +130,36 @@ def test_the_mean_of_ratios_is_taken_instance_by_instance() -> None:
     assert verdict_of(found, measure="MAC over Naive's, deviation", **at) == AGREES
 
 
+def test_what_the_clock_stopped_here_and_not_there_is_not_compared() -> None:
+    def stopped(found: list[Record]) -> list[Record]:
+        return [*found[1:], replace(found[0], outcome=replace(found[0].outcome, is_finished=False))]
+
+    whole = records(NAIVE["tunnel"], [0.714] * 30, reading=AUTHORS) + records(BEST, [0.229] * 30)
+    at = {"setting": "8 candidates", "method": paper.method_label(BEST)}
+    for measure, table in (("MAC", "Table 1"), ("APR", "Table 1"), ("MAC over Naive's, deviation", "Table 2")):
+        assert verdict_of(whole, **at, measure=measure, table=table) in (AGREES, DIFFERS)
+        assert verdict_of(whole[:30] + stopped(whole[30:]), **at, measure=measure, table=table) == NOT_COMPARED
+    slipped = records(M_PBP, [paper.number(paper.TABLE4[M_PBP, 3][5.0]) or 0] * 30, k=3, ratio=3.0, reading=AUTHORS)
+    own = records(M_PBP, [0.644] * 30, k=3, ratio=5.0, reading=AUTHORS)
+    at = {"table": "Supplement", "method": "m-Pbp", "setting": "k 3, m 5"}
+    assert verdict_of(own + slipped, **at) == MISPRINT
+    assert verdict_of(own + stopped(slipped), **at) == DIFFERS
+    assert verdict_of(stopped(own) + slipped, **at) == NOT_COMPARED
+    # Where the authors' searches were stopped too, ours may be.
+    own = stopped(records(BEST, [0.2] * 30, 16))
+    assert (
+        verdict_of(own, table="Table 1", measure="MAC", method=paper.method_label(BEST), setting="16 candidates")
+        == CLOCK
+    )
+
+
+def test_times_at_a_finite_m_need_every_k() -> None:
+    found = [each for k in BOUNDED_KS for each in records(RBP, [1.0] * 30, k=k, ratio=1.0)]
+    at = {"table": "Table 3", "method": "Rbp", "setting": "m 1"}
+    assert verdict_of(found, **at) == CLOCK
+    assert verdict_of(found[:60], **at) == NOT_COMPARED
+
+
 def test_nothing_is_compared_without_the_papers_instances() -> None:
     other = [make_record(BEST, mac=0.229), make_record(OPTIMAL, mac=0.229, status="optimal")]
     assert {each.verdict for each in find_figures(Selection(tuple(other)))} == {NOT_COMPARED}
@@ -138,6 +168,15 @@ def test_nothing_is_compared_without_the_papers_instances() -> None:
     # The same starts, goals and candidates on another map are other instances.
     moved = [replace(each, cell=replace(each.cell, map_sha256="1" * 64)) for each in records(BEST, [0.229] * 30)]
     assert {each.verdict for each in find_figures(Selection(tuple(moved)))} == {NOT_COMPARED}
+    # So are twelve candidates of which only the first eight are the paper's.
+    made = records(NAIVE["tunnel"], [0.434] * 30, 12, reading=AUTHORS)
+    assert verdict_of(made, **NAIVE_12) == AGREES
+    for i, each in enumerate(made):
+        places = each.cell.instance.candidates
+        made[i] = replace(
+            each, cell=replace(each.cell, instance=replace(each.cell.instance, candidates=places[:8] + places[:7:-1]))
+        )
+    assert {each.verdict for each in find_figures(Selection(tuple(made)))} == {NOT_COMPARED}
 
 
 def test_every_number_that_the_paper_prints_is_looked_at_once() -> None:

@@ -62,6 +62,18 @@ def test_a_cell_gives_what_solve_gives(cells: list[Cell], terrain: Terrain) -> N
     assert run_cell(job_of(cell, terrain))["outcome"]["playbook"] is None
 
 
+def test_records_of_earlier_versions_are_of_the_kind_of_map_that_is_run_now(
+    cells: list[Cell], terrain: Terrain, tmp_path: Path
+) -> None:
+    """They do not say it, and in tables they would stand apart from the others of the same map."""
+    first = cells[:1]
+    run(first, terrain, tmp_path, InlineWorkforce())
+    path = tmp_path / FILE_NAME
+    path.write_bytes(path.read_bytes().replace(b',"kind":"rooms"', b"").replace(b'"kind":"rooms",', b""))
+    found = run(cells[:2], terrain, tmp_path, InlineWorkforce())
+    assert found.num_run == 1 and {record.cell.instance.map_kind for record in found.records} == {"rooms"}
+
+
 def test_what_was_done_is_counted(cells: list[Cell], terrain: Terrain) -> None:
     """Naive cuts 8 candidates into 4 groups of 2: one partition, and a search for each group."""
     at, method = cells[0], Method("pbp", "naive", "", "blind")

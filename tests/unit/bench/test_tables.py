@@ -89,6 +89,13 @@ def test_only_a_proved_optimum_is_one_to_be_equal_to() -> None:
     assert row_of(table, "Merge-BB, CostAsc, Tunnel")["equal to the optimum"] == "1 of 2"
 
 
+def test_methods_that_prove_nothing_have_no_coverage() -> None:
+    for name, expected in (("local-search", "n/a"), ("naive", "n/a"), ("df-bb", "100")):
+        records = (make_record(Method("pbp", name)),)
+        (table,) = build_means(replace(PLAIN, columns=("coverage",)), Selection(records))
+        assert texts_of(table) == [expected, "1"]
+
+
 def test_programs_that_cannot_tell_have_no_coverage() -> None:
     told = make_record(BEST)
     untold = replace(told, outcome=replace(told.outcome, is_finished=None))
@@ -96,6 +103,58 @@ def test_programs_that_cannot_tell_have_no_coverage() -> None:
     assert texts_of(table) == ["n/a", "1"]
     (seconds,) = build_means(replace(PLAIN, columns=("time",)), Selection((untold,)))
     assert texts_of(seconds) == ["1.00", "1"], "nor did the clock stop them, as far as one knows"
+    (table,) = build_means(replace(PLAIN, columns=("finished", "mac"), across="measure"), Selection((untold,)))
+    assert table.rows[0][1] == "n/a"
+
+
+def test_only_all_are_a_hundred_per_cent() -> None:
+    records = [make_record(BEST, pair=pair, is_finished=pair > 1) for pair in range(1, 301)]
+    layout = replace(PLAIN, columns=("coverage",))
+    for chosen, text in ((records, "99"), (records[1:], "100"), (records[:1], "0")):
+        (table,) = build_means(layout, Selection(tuple(chosen)))
+        assert texts_of(table)[0] == text
+
+
+def test_a_ratio_of_times_needs_a_base_that_ended() -> None:
+    """What the clock stopped would have taken longer, so a ratio to its time is more than the true one."""
+    records = [make_record(BEST, pair=1, runtime_s=2.0), make_record(BEST, pair=2, runtime_s=2.0)]
+    records += [make_record(OPTIMAL, pair=1), make_record(OPTIMAL, pair=2, runtime_s=4.0, is_finished=False)]
+    layout = replace(PLAIN, columns=("time / optimal",))
+    (table,) = build_means(layout, Selection(tuple(records)))
+    assert texts_of(table)[1] == "2.00 (1)"
+
+
+def test_methods_that_hide_others_are_not_compared_by_cost() -> None:
+    """Each hides everybody on one instance and nobody on the other: the means are over different instances."""
+    records = [
+        make_record(method, pair=pair, mac=mac if pair == own else None)
+        for method, mac, own in ((BEST, 0.1, 1), (OPTIMAL, 0.5, 2))
+        for pair in (1, 2)
+    ]
+    layout = replace(PLAIN, columns=("mac",))
+    (table,) = build_means(layout, Selection(tuple(records)))
+    assert texts_of(table)[:2] == ["0.500 (1)", "0.100 (1)"] and not list(
+        build_findings(layout, Selection(tuple(records)))
+    )
+    both = [make_record(method, mac=mac) for method, mac in ((BEST, 0.1), (OPTIMAL, 0.5))]
+    (table,) = build_means(layout, Selection(tuple(both)))
+    assert texts_of(table)[:2] == ["0.500", "0.100*"]
+
+
+def test_of_several_draws_every_audit_and_every_guess_counts() -> None:
+    def drawn(*audits: bool | None) -> Record:
+        records = [
+            make_record(
+                RBP, watching={"draw": draw}, m_ratio=1.0, audit_holds=holds, guesses=(("bayesian", draw / 4, 0.5),)
+            )
+            for draw, holds in enumerate(audits)
+        ]
+        (record,) = select("table4", records).records
+        return record
+
+    assert drawn(True, False, True).outcome.audit_holds is False
+    assert drawn(True, True).outcome.audit_holds is True and drawn(True, None).outcome.audit_holds is None
+    assert drawn(None, None, None).outcome.guesses == (("bayesian", 0.25, 0.5),)
 
 
 def test_table2() -> None:
@@ -114,7 +173,9 @@ def test_table2() -> None:
     # 0.2 and 0.6 have the mean 0.4; where Naive's MAC is 0 there is no ratio, which the brackets say.
     (cell, num) = texts_of(table, "Merge-BB, CostAsc, Tunnel")
     assert cell.startswith("0.400 ± 0.2") and cell.endswith(" (2)") and num == "3"
-    assert texts_of(table, "optimal (exact)") == ["0.100*", "1"]
+    assert texts_of(table, "optimal (exact)") == ["0.100", "1"], (
+        "ratios are not marked: the best MAC need not have the lowest one"
+    )
     assert texts_of(table, "DF-BB, Tunnel") == ["-", "1"], "it hid fewer than Naive"
     assert any(note.startswith("Not complete: some methods lack instances (1 to 3)") for note in table.notes)
 
