@@ -32,7 +32,7 @@ from veilroute.solver import solve
 
 _SHOWN = 300
 _TICK_S = 0.25
-_DOZEN = 12  # up to so many candidates the exact partitioner does without linear programmes
+_DOZEN = 12  # up to this many candidates the exact partitioner does without linear programmes
 _ALIKE_AT_ALL_SIZES = ("naive", "merge-bb", "df-bb")
 _WARM_UP_S = 1.0  # for more than a dozen, which slow methods would search for long
 
