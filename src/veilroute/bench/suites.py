@@ -68,6 +68,10 @@ def read_suites(
                 partial(build_findings, layout), partial(_draw, layout), partial(build_details, layout),
             )  # fmt: skip
         elif isinstance(shown_as, str) and shown_as in _OWN_TABLES:
+            if stated := [key for key in LAYOUT_KEYS if key in first]:
+                raise InvalidInputError(
+                    f"{name}.{stated[0]}", f"none beside shown_as, because {shown_as} has its own tables"
+                )
             yield replace(_OWN_TABLES[shown_as], name=name, variations=variations)
         else:
             expected = f"{listed(_OWN_TABLES)}; other tables are stated by columns, across and rows"

@@ -82,7 +82,7 @@ def run_bench(
         raise InvalidInputError("STUDY", "none after a suite", study)
     if as_printed and suite != "paper":
         raise InvalidInputError("--as-printed", "the whole paper, as 'veilroute bench paper --as-printed'", suite)
-    is_printed = as_printed or suite == "as-printed"
+    is_printed = as_printed or "as-printed" in (suite, study)
     chosen = read_study(study or ("as-printed" if is_printed else "paper"))
     if chosen.is_paper and study is None:
         names = suites.suite_names(suite)

@@ -382,6 +382,7 @@ def test_intervals_and_tests_have_known_values() -> None:
         (ONE.replace("optimal", "rbp") + 'reading = "authors"\n', "one.m_ratio: expected finite numbers"),
         (ONE.replace("optimal", "pbp/naive") + 'reading = "authors"\nm_ratio = 1.0\n', "and 'inf' for naive"),
         (ONE.replace("optimal", "cbp") + 'reading = "carried"\nm_ratio = 1.0\n', "one.methods: expected rbp alone"),
+        (ONE + 'shown_as = "as-printed"\ncolumns = ["mac"]\n', "one.columns: expected none beside shown_as"),
         (ONE + ONE + "watched = true\n", "one.watched: expected the same in all experiments of one name"),
         (ONE + ONE + 'title = "Other"\n', "one.title: expected the same in all experiments of one name"),
         (ONE.replace('"one"', f'"{"a" * 300}"'), "name: expected lower case letters"),
