@@ -6,10 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from veilroute.bench.cells import Cell, Record
-from veilroute.bench.executors import Loss
-from veilroute.bench.runner import run_cell
-from veilroute.bench.suites import Choice, Terrain, build_cells, find_terrain
+from veilroute.bench import Cell, Choice, Loss, Record, Terrain, build_cells, find_terrain, run_cell
 
 MEASURED = {"runtime_s", "cpu_s", "memory_mb", "improvements"}
 """What of an outcome differs between two runs of the same cell."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from veilroute.bench.cells import Cell, Instance, Method, Outcome, Record
-from veilroute.bench.paper import (
+from veilroute.bench import (
     BEST,
     BOUNDED,
     BOUNDED_KS,
@@ -18,6 +17,11 @@ from veilroute.bench.paper import (
     OPTIMAL,
     PARTITIONING,
     SIZES,
+    Cell,
+    Instance,
+    Method,
+    Outcome,
+    Record,
 )
 
 PROVENANCE: dict[str, Any] = {

@@ -15,7 +15,7 @@ from urllib.parse import quote, quote_plus, urlsplit
 
 from playwright.sync_api import BrowserContext, CDPSession, Page
 
-from veilroute.domain.graph import folded
+from veilroute.domain import folded
 
 # Runs before any script of the page. Texts that are saved are kept beside the record, because they are compared
 # with what the command prints. Numbers that browsers make up, as in addresses of blobs, are left out.

@@ -11,12 +11,10 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_matrix
 
 import veilroute as vr
+from veilroute import Certificate, Cut, DualPrices
 from veilroute.arrays import Floats
-from veilroute.auditing.replay import replay_playbook
-from veilroute.auditing.risk import measure_risk
-from veilroute.certificate import Certificate, Cut, DualPrices
-from veilroute.covering.fields import FieldsEngine
-from veilroute.covering.task import CoveringTask, far_matrix, prepare_task
+from veilroute.auditing import measure_risk, replay_playbook
+from veilroute.covering import CoveringTask, FieldsEngine, far_matrix, prepare_task
 
 Floats = Floats
 Group = tuple[int, ...]

@@ -12,10 +12,7 @@ from typing import Any, NamedTuple
 import veilroute as vr
 from reference import Adjacency, adjacency, covering_cost, distances
 from reference import qualifies as keeps
-from veilroute.auditing.detours import audit_replan
-from veilroute.auditing.survey import find_watchers
-from veilroute.auditing.verdicts import ClaimVerdict
-from veilroute.auditing.walking import WalkingMap
+from veilroute.auditing import ClaimVerdict, WalkingMap, audit_replan, find_watchers
 from veilroute.replanning import replan_alone
 
 

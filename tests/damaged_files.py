@@ -254,9 +254,8 @@ def make_samples(folder: Path) -> list[Sample]:
     from odd_files import raw as odd_raw
     from osm_files import on_grid, restriction, write_osm
     from street_samples import exposed_book, little_book, little_town, two_trip_book
-    from veilroute.cli.replan import replan_file
-    from veilroute.formats import write_movingai, write_network
-    from veilroute.formats.osm_addresses import read_osm_addresses
+    from veilroute.cli import replan_file
+    from veilroute.formats import read_osm_addresses, write_movingai, write_network
 
     house = {"addr:street": "Ratakatu", "addr:housenumber": "7"}
 
@@ -591,7 +590,7 @@ def _run(command: list[str]) -> int:
 
 def _install(path: Path) -> int:
     """Archives come by download; here they are there already."""
-    from veilroute.errors import VeilrouteError
+    from veilroute import VeilrouteError
     from veilroute.maps import MapStore
 
     try:
@@ -617,7 +616,7 @@ def reset_peak() -> None:
 
 def peak_mb() -> float:
     """The most memory that this process held since the last reset, or ever."""
-    from veilroute.bench.executors import peak_memory_mb
+    from veilroute.bench import peak_memory_mb
 
     return peak_memory_mb() or 0.0
 

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 import veilroute as vr
-from veilroute.domain.geography import great_circle_m, street_domain
-from veilroute.domain.turns import Turns
-from veilroute.streets.doors import DoorFinder, open_doors
+from veilroute.domain import Turns, great_circle_m, street_domain
+from veilroute.streets import DoorFinder, open_doors
 
 
 def winding_town(

@@ -9,7 +9,7 @@ from random import Random
 
 import veilroute as vr
 from door_towns import door_problem, winding_town
-from veilroute.auditing.day import Order
+from veilroute.auditing import Order
 
 KINDS = ("streets", "doors", "rooms", "open")
 _HOUR_S = 3600.0

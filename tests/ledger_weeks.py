@@ -13,8 +13,8 @@ from random import Random
 from typing import Any
 
 import veilroute as vr
+from veilroute import playbook_from_json
 from veilroute.jsontext import dump_canonical
-from veilroute.playbook import playbook_from_json
 
 Data = dict[str, Any]
 

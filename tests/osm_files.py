@@ -9,8 +9,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from veilroute.streets import rules
-from veilroute.streets.ways import Ways, WaysCollector
+from veilroute.streets import Ways, WaysCollector, rules
 
 Row = tuple[int, list[int], Mapping[str, str]]
 Places = Mapping[int, tuple[float, float]]

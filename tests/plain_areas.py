@@ -24,7 +24,7 @@ import veilroute as vr
 from door_towns import door_problem, winding_town
 from plain_cliques import heaviest_area
 from plain_turns import drawn_edges, drawn_rules, may_turn_round, neighbours
-from veilroute.domain.turns import Turns, with_rules
+from veilroute.domain import Turns, with_rules
 
 Edge = tuple[int, int, float]
 

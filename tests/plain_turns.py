@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 import veilroute as vr
-from veilroute.domain.turns import Turns, with_rules
+from veilroute.domain import Turns, with_rules
 
 Edge = tuple[int, int, float]
 

@@ -15,8 +15,7 @@ import json
 from pathlib import Path
 
 import veilroute as vr
-from veilroute.domain.codec import domain_to_dict
-from veilroute.domain.geography import street_domain
+from veilroute.domain import domain_to_dict, street_domain
 
 _SPOTS = [(0, 0), (1, 0), (1, 1), (0, 1), (-1, 0), (3, 0), (3, 1)]
 _RING = [(1, 2), (2, 3), (3, 4), (4, 1)]

@@ -15,12 +15,16 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 import veilroute as vr
 from plain_cliques import heaviest_area
-from veilroute.auditing.apartness import Spread, members_of
-from veilroute.auditing.optimality import price_prefixes
-from veilroute.auditing.pricing import price_walks
-from veilroute.auditing.replay import replay_playbook
-from veilroute.auditing.risk import measure_risk
-from veilroute.auditing.survey import Survey, survey_problem
+from veilroute.auditing import (
+    Spread,
+    Survey,
+    measure_risk,
+    members_of,
+    price_prefixes,
+    price_walks,
+    replay_playbook,
+    survey_problem,
+)
 
 Group = tuple[int, ...]
 

@@ -24,8 +24,7 @@ import numpy as np
 
 import veilroute as vr
 from door_towns import door_problem, winding_town
-from veilroute.domain.graph import label_text
-from veilroute.domain.turns import with_rules
+from veilroute.domain import label_text, with_rules
 
 CODE = Path(__file__).parent.parent / "src" / "veilroute" / "auditing" / "street.py"
 
@@ -224,7 +223,7 @@ def judge_stops(book: vr.Playbook) -> list[Any]:
 
     Figures of a part of the way are about nodes: a stop on it may tell more, and is not compared.
     """
-    from veilroute.streets.stops import Stops
+    from veilroute.streets import Stops
 
     stops = Stops(book)
 
@@ -784,7 +783,7 @@ def fleets(rng: Random) -> list[Any]:
             "identified": (len(shown.identified), street._num_identified(orders, streets, rates)),
         }
         with suppress(ImportError):
-            from veilroute.auditing.day_risk import observe_day
+            from veilroute.auditing import observe_day
 
             day = vr.Day(book.sha256, terms, driven[0], (vr.Tour((), (), (), 0),), 0, 0)
             audited = observe_day(book, day)

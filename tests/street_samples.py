@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 import veilroute as vr
-from veilroute.domain.geography import great_circle_m, street_domain
+from veilroute.domain import great_circle_m, street_domain
 
 ATTRIBUTION = "© OpenStreetMap contributors, ODbL"
 NAMES: dict[Hashable, str] = {

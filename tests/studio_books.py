@@ -12,11 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 import veilroute as vr
+from veilroute import Playbook
 from veilroute.cli.main import run
-from veilroute.domain import draw_candidates
-from veilroute.domain.geography import great_circle_m, street_domain
-from veilroute.domain.graph import Label, folded, label_text
-from veilroute.playbook import Playbook
+from veilroute.domain import Label, draw_candidates, folded, great_circle_m, label_text, street_domain
 
 NUM_PLACES = 50
 _WORDS = (

@@ -12,8 +12,7 @@ from itertools import pairwise
 
 import veilroute as vr
 from plain_turns import drawn_edges, drawn_rules, is_legal, neighbours
-from veilroute.domain.graph import Label
-from veilroute.domain.turns import Turns, with_rules
+from veilroute.domain import Label, Turns, with_rules
 
 
 @dataclass(frozen=True)

@@ -260,15 +260,3 @@ def read_option(text: str) -> tuple[str, Plain]:
     except InvalidInputError:
         return name, written
     return name, value if isinstance(value, Plain) else written
-
-
-def lazy_names(room: str, **modules: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a room: which module has which names; a module is imported when a name of it is wanted."""
-    homes = {name: module for module, names in modules.items() for name in names.split()}
-
-    def find(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        return getattr(import_module(f"{room}.{homes[name]}"), name)
-
-    return find

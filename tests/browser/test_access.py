@@ -19,7 +19,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from browser_pages import DESKTOP, PHONE, TOUCH_PX, axe_findings, layout_findings
 from running_studio import Studio
 from street_samples import little_book
-from veilroute.plotting.html_map import write_html_map
+from veilroute.plotting import write_html_map
 
 LONG_S = 60_000
 SIZES: dict[str, dict[str, Any]] = {

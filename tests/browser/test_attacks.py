@@ -11,9 +11,9 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from running_studio import Studio
 from street_samples import little_book
+from veilroute import Privacy, Problem, Trip
 from veilroute.domain import WithinDistance, draw_candidates, generate_rooms
 from veilroute.formats import Instance, write_instance
-from veilroute.problem import Privacy, Problem, Trip
 
 LONG_MS = 60_000
 

@@ -17,7 +17,7 @@ import veilroute as vr
 from browser_pages import PageErrors
 from running_studio import Studio
 from street_samples import NAMES, little_book, little_problem, little_town, two_trip_book
-from veilroute.plotting.html_map import write_html_map
+from veilroute.plotting import write_html_map
 from veilroute.posterior import find_sights, measure_risk
 
 LONG_S = 60_000

@@ -14,15 +14,13 @@ import veilroute as vr
 from browser_pages import DESKTOP, PHONE, axe_findings, layout_findings
 from drawn_books import triangle_book
 from street_samples import exposed_book, little_book, two_trip_book
-from veilroute.adversary.observers import Bayesian
-from veilroute.auditing.replay import is_hidden
-from veilroute.cli.route import find_secret
-from veilroute.domain.graph import Label, label_text
-from veilroute.errors import BrokenPromiseError, VeilrouteError
-from veilroute.formats.route_text import route_texts
-from veilroute.keys import Key
-from veilroute.plotting.html_map import write_html_map
-from veilroute.plotting.seats import drive_data, watch_data
+from veilroute import BrokenPromiseError, Key, VeilrouteError
+from veilroute.adversary import Bayesian
+from veilroute.auditing import is_hidden
+from veilroute.cli import find_secret
+from veilroute.domain import Label, label_text
+from veilroute.formats import route_texts
+from veilroute.plotting import drive_data, watch_data, write_html_map
 from veilroute.posterior import find_sights
 
 _WEB = Path(vr.__file__).parent / "plotting" / "web"

@@ -18,9 +18,9 @@ from browser_pages import DESKTOP, PHONE, PageErrors
 from browser_records import Recorder, heap_strings, holding, install, leaving
 from running_studio import Studio, running_studio
 from studio_books import BOOKS, command, make_book, odd_spelling, place_text, write_key
-from veilroute.domain.graph import Label
+from veilroute.domain import Label
 from veilroute.formats.route_text import route_text
-from veilroute.plotting.html_map import write_html_map
+from veilroute.plotting import write_html_map
 
 OCCASION = "Friday, 13 März"
 FORMATS = {"gpx": "Save GPX", "json": "Save JSON", "text": "Save nodes", "directions": "Save directions"}

@@ -12,11 +12,9 @@ import veilroute as vr
 from paper_searches import Best, PlainSearch
 from reference import World, best_partition
 from strategies import build_domain, build_visibility, privacies, problems
-from veilroute.covering.task import k_and_ell, prepare_task
-from veilroute.partition.df_bb import partition_df_bb
-from veilroute.partition.merge_bb import partition_merge_bb
-from veilroute.partition.result import Partition
-from veilroute.progress import Watch
+from veilroute import Watch
+from veilroute.covering import k_and_ell, prepare_task
+from veilroute.partition import Partition, partition_df_bb, partition_merge_bb
 
 
 def run(problem: vr.Problem, privacy: vr.Privacy, method: str, **options: str) -> tuple[Partition, Best]:

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 import veilroute as vr
 from reference import adjacency, covering_cost, watchers
 from strategies import problems
-from veilroute.covering.fields import FieldsEngine
-from veilroute.covering.set_costs import ClassWalks, FieldCosts, set_costs
-from veilroute.covering.task import CoveringTask, prepare_task
-from veilroute.progress import OutOfTimeError, Watch
+from veilroute import OutOfTimeError, Watch
+from veilroute.covering import ClassWalks, CoveringTask, FieldCosts, FieldsEngine, prepare_task
+from veilroute.covering.set_costs import set_costs
 
 
 def all_sources(task: CoveringTask) -> dict[str, ClassWalks]:

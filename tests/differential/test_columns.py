@@ -26,14 +26,22 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import veilroute as vr
 from reference import best_partition, is_spread
 from strategies import privacies, problems
+from veilroute import Watch
 from veilroute.arrays import Members, as_members
-from veilroute.covering.task import k_and_ell, prepare_task
-from veilroute.partition import columns, master
-from veilroute.partition.class_space import ClassSpace, Columns, Prices
-from veilroute.partition.columns import Proof, prove_cost
-from veilroute.partition.master import Bounding, scale_of
-from veilroute.partition.result import Grouping, Record
-from veilroute.progress import Watch
+from veilroute.covering import k_and_ell, prepare_task
+from veilroute.partition import (
+    Bounding,
+    ClassSpace,
+    Columns,
+    Grouping,
+    Prices,
+    Proof,
+    Record,
+    columns,
+    master,
+    prove_cost,
+    scale_of,
+)
 
 
 @contextmanager

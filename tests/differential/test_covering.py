@@ -11,10 +11,8 @@ from hypothesis import assume, given
 import veilroute as vr
 from reference import Adjacency, adjacency, covering_cost, watchers
 from strategies import problems
-from veilroute.covering.fields import FieldsEngine
-from veilroute.covering.set_costs import Method, compute_class_costs
-from veilroute.covering.task import CoveringTask, PostTable, prepare_task
-from veilroute.progress import Watch
+from veilroute import Watch
+from veilroute.covering import CoveringTask, FieldsEngine, Method, PostTable, compute_class_costs, prepare_task
 
 METHODS = [Method(by_table, back_size) for by_table in (True, False) for back_size in (0, 1, 2)]
 

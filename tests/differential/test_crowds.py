@@ -17,17 +17,20 @@ import pytest
 
 import veilroute as vr
 from door_towns import door_problem, winding_town
+from veilroute import OutOfTimeError, Watch
 from veilroute.arrays import Floats, Members, as_members
-from veilroute.covering.fields import FieldsEngine
-from veilroute.covering.task import k_and_ell, prepare_task
-from veilroute.domain.turns import Turns, with_rules
-from veilroute.partition.bitmask import partition_by_bitmask
-from veilroute.partition.class_space import Prices
-from veilroute.partition.crowd_strolls import CrowdStrolls
-from veilroute.partition.crowded_space import CrowdedSpace, is_crowded
-from veilroute.partition.exact import partition_by_columns
-from veilroute.partition.local_search import anneal_classes, greedy_partition
-from veilroute.progress import OutOfTimeError, Watch
+from veilroute.covering import FieldsEngine, k_and_ell, prepare_task
+from veilroute.domain import Turns, with_rules
+from veilroute.partition import (
+    CrowdedSpace,
+    CrowdStrolls,
+    Prices,
+    anneal_classes,
+    greedy_partition,
+    is_crowded,
+    partition_by_bitmask,
+    partition_by_columns,
+)
 
 NUM = 9
 

@@ -12,14 +12,20 @@ from hypothesis import assume, given, settings
 import veilroute as vr
 from reference import Adjacency, adjacency, covering_cost, watchers
 from strategies import problems
+from veilroute import Watch
 from veilroute.arrays import Floats, Node
-from veilroute.covering.astar import HEURISTICS, AStarEngine
-from veilroute.covering.fields import FieldsEngine
-from veilroute.covering.task import CoveringTask, PostTable, prepare_task
-from veilroute.covering.walks import CoveringWalk, walk_cost
-from veilroute.kernels.astar import Estimator, estimate_state
+from veilroute.covering import (
+    HEURISTICS,
+    AStarEngine,
+    CoveringTask,
+    CoveringWalk,
+    FieldsEngine,
+    PostTable,
+    prepare_task,
+    walk_cost,
+)
+from veilroute.kernels import Estimator, estimate_state
 from veilroute.kernels.jit import jit
-from veilroute.progress import Watch
 
 
 @jit

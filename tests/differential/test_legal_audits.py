@@ -8,12 +8,8 @@ import pytest
 
 import veilroute as vr
 from turn_graphs import draw_world
-from veilroute.auditing.detours import audit_replan
-from veilroute.auditing.legality import legal_map
-from veilroute.auditing.optimality import price_prefixes
-from veilroute.auditing.pricing import price_walks
-from veilroute.auditing.survey import survey_problem
-from veilroute.playbook import playbook_from_json
+from veilroute import playbook_from_json
+from veilroute.auditing import audit_replan, legal_map, price_prefixes, price_walks, survey_problem
 
 FEW, MANY = range(8), range(8, 200)
 

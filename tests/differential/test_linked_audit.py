@@ -11,7 +11,7 @@ import pytest
 import veilroute as vr
 from ledger_weeks import plan_week, random_days, read_week, write_chain
 from plain_links import Links, UnclearError
-from veilroute.auditing.sightings import Observer, People, see_entry
+from veilroute.auditing import Observer, People, see_entry
 from veilroute.entries import IDENTITIES, TRIPS, Entry, Identity, Place, Spot, pairs_within
 from veilroute.linking import Linking
 

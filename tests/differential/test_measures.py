@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veilroute as vr
-from veilroute.auditing.apartness import Spread
-from veilroute.auditing.survey import survey_problem
-from veilroute.covering.task import far_matrix, find_watchers
-from veilroute.domain.geography import EARTH_RADIUS_M, MEASURES, street_domain
+from veilroute.auditing import Spread, survey_problem
+from veilroute.covering import far_matrix, find_watchers
+from veilroute.domain import EARTH_RADIUS_M, MEASURES, street_domain
 
 Table = list[list[float]]
 ORIGINS = ((24.94, 60.17), (151.2, -33.86), (-0.001, 0.0))

@@ -8,7 +8,7 @@ import pytest
 
 import veilroute as vr
 from reference import best_partition
-from veilroute.covering.prefixes import has_two_colours
+from veilroute.covering import has_two_colours
 
 
 def random_grid(rng: random.Random) -> vr.Problem:

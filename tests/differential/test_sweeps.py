@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import dijkstra
 
 import veilroute as vr
 from strategies import domains
-from veilroute.covering.walks import Sweeper
+from veilroute.covering import Sweeper
 
 
 def scipy_distances(domain: vr.Domain, node: int, *, backward: bool) -> np.ndarray:

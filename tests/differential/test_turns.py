@@ -9,8 +9,7 @@ import pytest
 
 import veilroute as vr
 from plain_turns import cheapest, drawn_problem, is_legal, neighbours
-from veilroute.covering.states import StateGraph, search_graph
-from veilroute.covering.walks import Sweeper
+from veilroute.covering import StateGraph, Sweeper, search_graph
 
 SEEDS = [*range(60), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(60, 1000))]
 

@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as hnp
 
 import veilroute as vr
 from strategies import problems
-from veilroute.auditing.survey import survey_problem
-from veilroute.covering.task import find_watchers
+from veilroute.auditing import survey_problem
+from veilroute.covering import find_watchers
 
 
 def assert_same_watchers(problem: vr.Problem) -> None:

@@ -9,9 +9,7 @@ import pytest
 
 import veilroute as vr
 from paper_instances import build_problem, read_map, read_rows
-from veilroute.covering.astar import AStarEngine
-from veilroute.covering.fields import FieldsEngine
-from veilroute.covering.task import prepare_task
+from veilroute.covering import AStarEngine, FieldsEngine, prepare_task
 
 
 @pytest.mark.parametrize("radius", [0, 2, 10])

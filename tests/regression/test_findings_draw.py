@@ -19,9 +19,9 @@ from door_towns import door_problem
 from drawn_books import triangle_book
 from street_samples import little_book
 from veilroute.cli.main import run
-from veilroute.domain.graph import label_text
+from veilroute.domain import label_text
 from veilroute.formats import route_text
-from veilroute.plotting.seats import drive_data
+from veilroute.plotting import drive_data
 
 Data = dict[str, Any]
 

@@ -11,7 +11,7 @@ import veilroute as vr
 from door_towns import door_problem, winding_town
 from plain_areas import PlainProblem, nodes_of, sights, told_by_file
 from veilroute.adversary import watch_playbook
-from veilroute.domain.turns import with_rules
+from veilroute.domain import with_rules
 
 
 def doors(num_doors: int = 4, names: int = 2, **options: Any) -> vr.Problem:

@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.bench.dataset import INDEX, SUMS, export_dataset
-from veilroute.bench.leaderboard import verify_dataset
-from veilroute.bench.suites import find_terrain
+from veilroute import playbook_from_json
+from veilroute.bench import INDEX, SUMS, export_dataset, find_terrain, verify_dataset
 from veilroute.cli.main import run
-from veilroute.playbook import playbook_from_json
-from veilroute.plotting.scene import playbook_scene
+from veilroute.plotting import playbook_scene
 from veilroute.posterior import find_exposures
 
 NAME = "rooms-2-1-16-partition"

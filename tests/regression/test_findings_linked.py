@@ -17,10 +17,9 @@ from drawn_books import triangle_book
 from linked_entries import entry
 from plain_links import Links, UnclearError
 from street_samples import little_town
-from veilroute.auditing.neighbours import measure_gaps
-from veilroute.auditing.sightings import Observer, see_entry, see_playbook
+from veilroute import Closure
+from veilroute.auditing import Observer, measure_gaps, see_entry, see_playbook
 from veilroute.cli.main import run
-from veilroute.closures import Closure
 from veilroute.entries import Entry, Place, entry_of
 from veilroute.journal import append
 from veilroute.ledger import close_to_earlier

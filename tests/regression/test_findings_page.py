@@ -16,10 +16,8 @@ import pytest
 import veilroute as vr
 from street_samples import little_town
 from studio_books import command
-from veilroute.domain.graph import label_text
-from veilroute.plotting import html_map, write_report
-from veilroute.plotting.pages import Pages
-from veilroute.plotting.scene import playbook_scene
+from veilroute.domain import label_text
+from veilroute.plotting import Pages, html_map, playbook_scene, write_report
 
 TRIP = ("--start", "1,18", "--goal", "33,60", "--radius", 2)
 NAMES = ("Places that stay possible", "How sure of one place", "How sure of an area", "Best guess of a place")

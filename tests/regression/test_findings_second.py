@@ -14,11 +14,10 @@ import veilroute as vr
 from closed_roads import audited
 from door_towns import winding_town
 from street_samples import little_book
+from veilroute import Instance, playbook_from_json, write_instance
 from veilroute.cli.main import run
-from veilroute.formats.instance import Instance, write_instance
-from veilroute.playbook import playbook_from_json
 from veilroute.posterior import find_exposures
-from veilroute.streets.sheets import sighting_text
+from veilroute.streets import sighting_text
 
 
 def line(num: int, *, also: tuple[tuple[str, int], ...] = ()) -> vr.Domain:

@@ -17,13 +17,18 @@ from typing import Any
 import pytest
 
 import veilroute as vr
+from veilroute import Certificate, Cut, DualPrices, playbook_from_json
+from veilroute.auditing import (
+    MAX_EFFORT,
+    ReplayedPlaybook,
+    check_bound,
+    check_certificate,
+    check_optimality,
+    examine_certificate,
+    find_nodes_that_matter,
+    replay_playbook,
+)
 from veilroute.auditing import proofs as checker
-from veilroute.auditing.auditor import find_nodes_that_matter
-from veilroute.auditing.claims import check_bound, check_optimality
-from veilroute.auditing.proofs import MAX_EFFORT, check_certificate, examine_certificate
-from veilroute.auditing.replay import ReplayedPlaybook, replay_playbook
-from veilroute.certificate import Certificate, Cut, DualPrices
-from veilroute.playbook import playbook_from_json
 
 
 @dataclass(frozen=True)

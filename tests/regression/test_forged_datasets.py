@@ -19,9 +19,7 @@ import pytest
 
 import veilroute as vr
 from changed_values import mutate, slots
-from veilroute.bench.dataset import INDEX, SUMS, export_dataset, read_dataset
-from veilroute.bench.leaderboard import verify_dataset
-from veilroute.bench.suites import find_terrain
+from veilroute.bench import INDEX, SUMS, export_dataset, find_terrain, read_dataset, verify_dataset
 
 FIGURES = ("num_coverable", "num_anonymized", "mac", "mac_lower_bound")
 

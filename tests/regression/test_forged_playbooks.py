@@ -24,7 +24,7 @@ import pytest
 
 import veilroute as vr
 from playbook_truth import Data, Truth
-from veilroute.playbook import playbook_from_json
+from veilroute import playbook_from_json
 
 NUM = int(os.environ.get("VEILROUTE_FORGERIES", "0"))
 ROWS = ["......", ".@@.@.", "......", ".@.@@.", "......"]

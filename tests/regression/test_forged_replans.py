@@ -21,7 +21,7 @@ from changed_values import mutate
 from closed_roads import audited, changed_graph, check_walk, draw_closure, watchers_of
 from plain_closures import drawn_book, keeps_alone, prior_of, seers_of, watch
 from reference import covering_cost, distances
-from veilroute.auditing.day import audit_day
+from veilroute import audit_day
 from veilroute.closures import replan_from_dict
 from veilroute.jsontext import dump_canonical
 
@@ -279,7 +279,7 @@ def keeps_by_street(book: vr.Playbook, left: tuple[Any, ...]) -> bool:
 @pytest.mark.parametrize("num", [60, pytest.param(600, marks=pytest.mark.slow)])
 def test_forged_rests_of_days_are_refused_or_true(num: int, tmp_path: Path) -> None:
     pytest.importorskip("pyvrp")
-    from veilroute.fleet.replanning import repeat_replan
+    from veilroute.fleet import repeat_replan
 
     rng = Random("forged days")
     book, day = town_day()

@@ -14,9 +14,9 @@ import pytest
 
 import veilroute as vr
 from risk_plans import with_risk
-from veilroute.auditing.survey import survey_problem
+from veilroute import playbook_from_json
+from veilroute.auditing import survey_problem
 from veilroute.cli.main import run
-from veilroute.playbook import playbook_from_json
 
 Data = dict[str, Any]
 

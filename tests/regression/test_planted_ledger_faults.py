@@ -18,7 +18,7 @@ import pytest
 
 import veilroute as vr
 from ledger_weeks import Data, Week, forge, plan_week, random_days, read_week
-from veilroute.playbook import playbook_from_json
+from veilroute import playbook_from_json
 
 Mutant = tuple[str, Week]
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.playbook import playbook_from_json
+from veilroute import playbook_from_json
 
 Data = dict[str, Any]
 Mutant = tuple[str, Data]

@@ -12,10 +12,9 @@ import pytest
 
 import veilroute as vr
 from door_towns import door_problem, winding_town
-from veilroute.auditing.detours import audit_replan
-from veilroute.domain.codec import domain_from_dict
-from veilroute.domain.turns import Turns, with_rules
-from veilroute.playbook import PlaybookClass, playbook_from_json
+from veilroute import PlaybookClass, playbook_from_json
+from veilroute.auditing import audit_replan
+from veilroute.domain import Turns, domain_from_dict, with_rules
 
 Data = dict[str, Any]
 

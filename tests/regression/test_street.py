@@ -18,9 +18,8 @@ from drawn_books import triangle_book
 from plain_cliques import heaviest_area
 from street_observer import FEATURES, run_scenario
 from veilroute.auditing import day_risk, street
-from veilroute.cli import simulate
-from veilroute.cli.simulate import simulate_day
-from veilroute.domain.turns import with_rules
+from veilroute.cli import simulate, simulate_day
+from veilroute.domain import with_rules
 from veilroute.keys import draw
 
 FEW, MANY = 3, 40

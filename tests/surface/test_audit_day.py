@@ -11,7 +11,7 @@ import veilroute as vr
 from commands import Command, assert_refused
 from fleet_days import KINDS, draw_day
 from order_sets import town_book
-from veilroute.cli.day_files import write_day
+from veilroute.cli import write_day
 
 pytest.importorskip("pyvrp")
 

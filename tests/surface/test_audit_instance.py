@@ -14,8 +14,7 @@ import pytest
 import veilroute as vr
 from commands import Command, assert_refused
 from street_samples import NAMES, little_town
-from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.domain.geography import great_circle_m
+from veilroute.domain import domain_from_dict, domain_to_dict, great_circle_m
 
 
 class Meant(NamedTuple):

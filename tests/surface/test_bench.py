@@ -17,10 +17,7 @@ import pytest
 from bench_runs import InlineWorkforce, quick_cells, without_times
 from commands import Command
 from dask_cluster import Cluster, wait_until
-from veilroute.bench.cells import Record
-from veilroute.bench.results import RecordStore, read_records
-from veilroute.bench.runner import run_cells
-from veilroute.bench.suites import find_suite, find_terrain
+from veilroute.bench import Record, RecordStore, find_suite, find_terrain, read_records, run_cells
 
 # Cells of some 50 ms: long enough to be killed among them.
 MAPS = ("rooms-3", "rooms-4")

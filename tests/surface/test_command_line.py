@@ -16,7 +16,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command
-from veilroute.domain.graph import label_text
+from veilroute.domain import label_text
 from veilroute.formats import Instance
 
 PLAN_KEYS = {

@@ -26,12 +26,10 @@ from commands import Command
 from door_towns import door_problem, winding_town
 from gpx_schema import NAMESPACE, check_gpx
 from street_samples import ATTRIBUTION, little_book
-from veilroute.cli.day_files import write_day
-from veilroute.days import clock_text, read_day
-from veilroute.errors import InvalidInputError
-from veilroute.plotting.day_plot import draw_day, part_shown
-from veilroute.plotting.html_map import join_modules
-from veilroute.plotting.pages import Pages
+from veilroute import InvalidInputError, read_day
+from veilroute.cli import write_day
+from veilroute.days import clock_text
+from veilroute.plotting import Pages, draw_day, join_modules, part_shown
 from veilroute.streets.day_sheets import day_sheets
 
 NINE = 9 * 3600.0

@@ -13,8 +13,8 @@ import pytest
 import veilroute as vr
 from commands import Command, Outcome, assert_refused
 from drawn_books import PLACES, triangle_book
-from veilroute.cli.route import SENTENCES
-from veilroute.domain.graph import label_text
+from veilroute.cli import SENTENCES
+from veilroute.domain import label_text
 
 NOTE = f"veilroute: {SENTENCES['drawn']}\n"
 

@@ -20,8 +20,8 @@ import pytest
 import veilroute as vr
 from commands import Command, assert_refused
 from order_sets import Job, draw_orders, orders_text, outcomes, town_book
-from veilroute.days import read_day
-from veilroute.formats.orders import SENTENCES
+from veilroute import read_day
+from veilroute.formats import SENTENCES
 
 pytest.importorskip("pyvrp")
 QUICK = ("--iterations", "20")

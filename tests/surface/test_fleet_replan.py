@@ -9,8 +9,8 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
-from veilroute.auditing.underway import audit_underway
-from veilroute.cli.day_files import write_day
+from veilroute.auditing import audit_underway
+from veilroute.cli import write_day
 from veilroute.jsontext import dump_canonical
 
 

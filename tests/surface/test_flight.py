@@ -14,7 +14,7 @@ import pytest
 import veilroute as vr
 from commands import Command, assert_refused
 from plain_flight import MM_PER_DEGREE, is_in, meeting
-from veilroute.domain.geography import great_circle_m
+from veilroute.domain import great_circle_m
 
 FLOOR = """type octile
 height 8

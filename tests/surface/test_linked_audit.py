@@ -12,7 +12,7 @@ import pytest
 import veilroute as vr
 from commands import Command
 from ledger_weeks import plan_week, random_days
-from veilroute.domain.turns import with_rules
+from veilroute.domain import with_rules
 
 
 def save(books: list[vr.Playbook], folder: Path) -> list[str]:

@@ -15,10 +15,8 @@ from dataclasses import replace
 import pytest
 
 import veilroute as vr
-from veilroute.cli import console
-from veilroute.cli.console import TimeLimit, describe_best, gap_text, live_progress, read_time_limit
-from veilroute.cli.summaries import headline
-from veilroute.progress import Incumbent, Progress, Watch
+from veilroute import Incumbent, Progress, Watch
+from veilroute.cli import TimeLimit, console, describe_best, gap_text, headline, live_progress, read_time_limit
 
 BEST = Incumbent(3.0, 98, 0.0441)
 

@@ -30,9 +30,9 @@ from odd_files import (
     workbook,
 )
 from street_samples import little_town
-from veilroute.domain.geography import great_circle_m
-from veilroute.errors import ManyProblemsError
-from veilroute.formats.places import read_places
+from veilroute import ManyProblemsError
+from veilroute.domain import great_circle_m
+from veilroute.formats import read_places
 
 DMS = minutes("", second_form="{d}°{m}'{s}\"")
 DMS_PRINTED = minutes("", second_form="{d}° {m}′ {s}″")

@@ -12,8 +12,7 @@ import pytest
 import veilroute as vr
 from commands import Command, assert_refused
 from veilroute.formats import Instance
-from veilroute.kernels import jit
-from veilroute.kernels.subsets import count_bits
+from veilroute.kernels import count_bits, jit
 
 
 @pytest.fixture

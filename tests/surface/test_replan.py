@@ -15,8 +15,8 @@ import pytest
 import veilroute as vr
 from commands import Command, assert_refused
 from street_samples import little_book, little_problem
-from veilroute.auditing.verdicts import ClaimVerdict
-from veilroute.domain.graph import label_text
+from veilroute.auditing import ClaimVerdict
+from veilroute.domain import label_text
 from veilroute.formats import Instance
 from veilroute.jsontext import dump_canonical
 

@@ -12,7 +12,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
-from veilroute.domain.graph import label_text
+from veilroute.domain import label_text
 
 
 def write_prior(path: Path, book: vr.Playbook) -> Path:

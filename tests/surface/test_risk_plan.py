@@ -9,7 +9,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
-from veilroute.cli.summaries import headline
+from veilroute.cli import headline
 from veilroute.formats import read_instance
 
 SPOTS = "2,2 2,10 10,2 10,10 20,20 30,40"

@@ -18,7 +18,7 @@ import pytest
 import veilroute as vr
 from commands import Command
 from street_samples import little_book
-from veilroute.cli.route import SENTENCES
+from veilroute.cli import SENTENCES
 
 SECRET = (30, 17)
 TYPED = ("30,17", "(30, 17)", "30 17")

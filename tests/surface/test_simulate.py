@@ -10,7 +10,7 @@ import veilroute as vr
 from commands import Command, assert_refused
 from drawn_books import triangle_book
 from veilroute.cli import simulate
-from veilroute.domain.graph import label_text
+from veilroute.domain import label_text
 from veilroute.exposure import ExposureReport
 from veilroute.posterior import find_exposures
 

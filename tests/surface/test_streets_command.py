@@ -10,7 +10,7 @@ import pytest
 import veilroute as vr
 from commands import Command, assert_refused
 from osm_files import Row, on_grid, write_osm
-from veilroute.domain.turns import Turns
+from veilroute.domain import Turns
 from veilroute.formats import write_network
 
 ROAD = {"highway": "residential", "maxspeed": "36"}

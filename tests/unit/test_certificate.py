@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.certificate import Certificate, Cut, DualPrices, certificate_from_dict
-from veilroute.playbook import playbook_from_json
+from veilroute import Certificate, Cut, DualPrices, playbook_from_json
+from veilroute.certificate import certificate_from_dict
 
 CELLS = ((0, 2), (2, 2), (0, 4), (2, 4))
 

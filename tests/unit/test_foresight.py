@@ -10,7 +10,7 @@ import pytest
 
 import veilroute as vr
 from drawn_books import triangle_book
-from veilroute.domain.graph import Label
+from veilroute.domain import Label
 
 TOWN = vr.grid_domain(["......."] * 5)
 PLACES: list[Label] = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5), (3, 6), (1, 1)]

@@ -20,8 +20,7 @@ from typing import Any
 import pytest
 
 from journal_writers import FORMAT, Writer, entry_of
-from veilroute import journal
-from veilroute.errors import FileFormatError, InvalidInputError
+from veilroute import FileFormatError, InvalidInputError, journal
 from veilroute.journal import Journal, append, new_journal, read_journal
 from veilroute.jsontext import dump_canonical
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veilroute import jsontext
-from veilroute.errors import FileFormatError, InvalidInputError, one_line, shorten
+from veilroute import FileFormatError, InvalidInputError, jsontext
+from veilroute.errors import one_line, shorten
 from veilroute.jsontext import parse_json, read_bytes
 
 KEYS = st.text(alphabet='ab":\\{[é', max_size=3)

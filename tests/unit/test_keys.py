@@ -26,8 +26,8 @@ from scipy.stats import chi2, chi2_contingency
 
 import veilroute as vr
 from drawn_books import PLACES, triangle_book
+from veilroute import playbook_from_json
 from veilroute.keys import draw, occasion_bytes
-from veilroute.playbook import playbook_from_json
 
 NUM_DRAWS = 100_000
 KEY = vr.Key(bytes(range(32)))

@@ -13,9 +13,9 @@ import pytest
 import veilroute as vr
 from drawn_books import triangle_book
 from linked_entries import THERE, entry, plan, town
+from veilroute import Ledger
 from veilroute.entries import LEDGER_FORMAT, LEDGER_FORMATS, Entry, Place
 from veilroute.journal import append, new_journal
-from veilroute.ledger import Ledger
 
 PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
 A, B, C, D, E, F = PLACES

@@ -9,8 +9,8 @@ import pytest
 
 import veilroute as vr
 from street_samples import as_written_before, little_book, little_town
-from veilroute.playbook import playbook_from_json
-from veilroute.streets.directions import lay_route
+from veilroute import playbook_from_json
+from veilroute.streets import lay_route
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 import veilroute as vr
-from veilroute.errors import InvalidInputError
-from veilroute.playbook import PlaybookClass, Route
+from veilroute import InvalidInputError, PlaybookClass, Route
 from veilroute.posterior import Sights
 
 CELLS = [(0, c) for c in range(9)]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.domain.visibility import visibility_from_dict
+from veilroute.domain import visibility_from_dict
 from veilroute.problem import names_sha256, places_sha256
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import veilroute as vr
-from veilroute.progress import Incumbent, Progress, Watch
+from veilroute import Incumbent, Progress, Watch
 
 
 @pytest.mark.parametrize(

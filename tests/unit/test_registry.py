@@ -11,10 +11,9 @@ import pytest
 
 import veilroute as vr
 from plugin_packages import install
-from veilroute.covering.astar import HEURISTICS
-from veilroute.errors import InvalidInputError, PluginError, UnknownMethodError
-from veilroute.partition import PARTITIONERS
-from veilroute.partition.merge_bb import MERGE_ORDERS
+from veilroute import InvalidInputError, PluginError, UnknownMethodError
+from veilroute.covering import HEURISTICS
+from veilroute.partition import MERGE_ORDERS, PARTITIONERS
 from veilroute.planners import PLANNERS
 from veilroute.registry import read_option
 

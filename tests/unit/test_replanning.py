@@ -13,10 +13,10 @@ from closed_roads import audited as audit_replan
 from drawn_books import PLACES, triangle_book
 from reference import adjacency
 from street_samples import little_book, little_town, two_trip_book
+from veilroute import Watch
 from veilroute.closures import replan_from_dict
-from veilroute.domain.turns import Turns, with_rules
+from veilroute.domain import Turns, with_rules
 from veilroute.jsontext import dump_canonical, parse_json
-from veilroute.progress import Watch
 from veilroute.replanning import change_domain, with_contingencies
 
 

@@ -1,5 +1,9 @@
 """Observers of trips: what each believes after every node, and how often it guesses right."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from veilroute.adversary.observers import (
     ADVERSARIES,
     Adversary,
@@ -8,5 +12,13 @@ from veilroute.adversary.observers import (
     watch_by_fraction,
     watch_playbook,
 )
+from veilroute.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from veilroute.adversary.observers import Bayesian
+
+# For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
+__getattr__ = lazy_names(__name__, __file__)
+
 
 __all__ = ["ADVERSARIES", "Adversary", "GuessStep", "WatchReport", "watch_by_fraction", "watch_playbook"]

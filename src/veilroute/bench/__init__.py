@@ -9,19 +9,123 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from veilroute.registry import lazy_names
+from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from veilroute.bench.cells import Cell, Method, Outcome, Record
-    from veilroute.bench.design import Selection, Suite, Variation
-    from veilroute.bench.executors import DaskWorkforce, LocalWorkforce
-    from veilroute.bench.paper import BEST, OPTIMAL
-    from veilroute.bench.report import ReportFiles, write_report
-    from veilroute.bench.results import RecordStore, read_records
-    from veilroute.bench.runner import Job, RunProgress, RunReport, map_text, run_cell, run_cells
-    from veilroute.bench.suites import SUITES, Choice, Terrain, build_cells, find_terrain, suite_names
-    from veilroute.bench.table import Mean, Table
-    from veilroute.bench.tables import Layout, build_means
+    from veilroute.bench.authors import read_as_authors
+    from veilroute.bench.cells import (
+        AUTHORS,
+        CARRIED,
+        EXTERNAL,
+        TEXT,
+        Cell,
+        Instance,
+        Method,
+        Outcome,
+        Record,
+        record_from_dict,
+    )
+    from veilroute.bench.charts import draw_chart, draw_pictures
+    from veilroute.bench.dataset import (
+        INDEX,
+        METADATA,
+        SUMS,
+        TEXTS,
+        VERSION,
+        Entry,
+        export_dataset,
+        grown_candidates,
+        name_of,
+        pack_archive,
+        read_dataset,
+        version_of,
+    )
+    from veilroute.bench.design import Picture, Selection, Suite, Variation
+    from veilroute.bench.executors import (
+        DaskWorkforce,
+        LocalWorkforce,
+        Loss,
+        MemoryGauge,
+        TimeEstimate,
+        peak_memory_mb,
+        provenance,
+    )
+    from veilroute.bench.external import read_printed, read_program, run_external, split_command
+    from veilroute.bench.leaderboard import verify_dataset
+    from veilroute.bench.paper import (
+        BEST,
+        BOUNDED,
+        BOUNDED_KS,
+        CBP,
+        KLR_ELLS,
+        KLR_KS,
+        KLR_METHODS,
+        KLR_RADII,
+        M_PBP,
+        M_RATIOS,
+        MAPS,
+        NAIVE,
+        OPTIMAL,
+        PARTITIONING,
+        RBP,
+        SIZES,
+        method_label,
+        read_paper_instances,
+    )
+    from veilroute.bench.printed import (
+        AGREES,
+        CLOCK,
+        DIFFERS,
+        MISPRINT,
+        NOT_COMPARED,
+        VERDICTS,
+        Figure,
+        find_figures,
+        is_printed_as,
+    )
+    from veilroute.bench.report import Page, ReportFiles, how_it_was_made, write_report
+    from veilroute.bench.results import FILE_NAME, RecordStore, read_records
+    from veilroute.bench.runner import (
+        Job,
+        RunProgress,
+        RunReport,
+        bounded_m,
+        failed_outcome,
+        map_text,
+        run_cell,
+        run_cells,
+    )
+    from veilroute.bench.statistics import bootstrap_interval, correct_by_holm, half_width, paired_p_value
+    from veilroute.bench.study import Preset, Study, read_study, shipped_studies
+    from veilroute.bench.suites import (
+        GENERATED,
+        MAX_CANDIDATES,
+        SUITES,
+        Choice,
+        Terrain,
+        build_cells,
+        find_suite,
+        find_terrain,
+        known_instances,
+        left_out,
+        showing_own,
+        suite_names,
+    )
+    from veilroute.bench.table import Mean, Table, format_apr, format_number, format_seconds
+    from veilroute.bench.tables import (
+        Layout,
+        build_details,
+        build_findings,
+        build_means,
+        build_paired,
+        build_times,
+        compare_programs,
+        time_stamps,
+    )
+
+# For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
+__getattr__ = lazy_names(__name__, __file__)
+
 
 __all__ = [
     "BEST", "OPTIMAL", "SUITES", "Cell", "Choice", "DaskWorkforce", "Job", "Layout", "LocalWorkforce", "Mean", "Method",
@@ -29,13 +133,3 @@ __all__ = [
     "Terrain", "Variation", "build_cells", "build_means", "find_terrain", "map_text", "read_records", "run_cell",
     "run_cells", "suite_names", "write_report",
 ]  # fmt: skip
-
-# Each when it is wanted: commands that only measure memory need none of them.
-__getattr__ = lazy_names(
-    __name__,
-    cells="Cell Method Outcome Record", design="Selection Suite Variation", executors="DaskWorkforce LocalWorkforce",
-    paper="BEST OPTIMAL", report="ReportFiles write_report",
-    results="RecordStore read_records", runner="Job RunProgress RunReport map_text run_cell run_cells",
-    suites="Choice SUITES Terrain build_cells find_terrain suite_names", table="Mean Table",
-    tables="Layout build_means",
-)  # fmt: skip

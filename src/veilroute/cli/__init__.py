@@ -1,5 +1,24 @@
 """The command line: one module per command; the only room that prints or exits."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from veilroute.cli.main import main
+from veilroute.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from veilroute.cli.console import TimeLimit, describe_best, gap_text, live_progress, read_time_limit
+    from veilroute.cli.day_files import write_day
+    from veilroute.cli.maps import app
+    from veilroute.cli.replan import replan_file
+    from veilroute.cli.route import SENTENCES, find_secret
+    from veilroute.cli.simulate import simulate_day
+    from veilroute.cli.summaries import headline
+    from veilroute.cli.worker import Attempt, Interrupts
+
+# For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
+__getattr__ = lazy_names(__name__, __file__)
+
 
 __all__ = ["main"]

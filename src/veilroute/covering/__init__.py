@@ -5,17 +5,41 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from veilroute.covering.cover import Cover, cover
-from veilroute.registry import lazy_names
+from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from veilroute.covering.astar import HEURISTICS
-    from veilroute.covering.engines import CoverMemo
-    from veilroute.covering.fields import FieldsEngine
-    from veilroute.covering.prefixes import Completions
-    from veilroute.covering.set_costs import ClassWalks
-    from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
-    from veilroute.covering.walks import CoveringWalk, WalkSource
+    from veilroute.covering.astar import HEURISTICS, AStarEngine
+    from veilroute.covering.crew import ClusterCrew, Crew, Sweeps, at_work, num_threads
+    from veilroute.covering.engines import ENGINES, CoverMemo
+    from veilroute.covering.fields import FieldsEngine, FieldStepper, SharedFields, allocate_rows
+    from veilroute.covering.prefixes import Completions, has_two_colours
+    from veilroute.covering.set_costs import (
+        MAX_TOUR,
+        ClassWalks,
+        FieldCosts,
+        Method,
+        TourCosts,
+        choose_stops,
+        compute_class_costs,
+    )
+    from veilroute.covering.states import StateGraph, search_graph
+    from veilroute.covering.task import (
+        CoveringTask,
+        Posts,
+        PostTable,
+        far_matrix,
+        find_watchers,
+        k_and_ell,
+        mask_of,
+        prepare_task,
+        who_can_hide,
+    )
+    from veilroute.covering.walks import CoveringWalk, Sweeper, WalkSource, walk_cost
     from veilroute.kernels.astar import Estimator
+
+# For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
+__getattr__ = lazy_names(__name__, __file__)
+
 
 __all__ = [
     "HEURISTICS",
@@ -32,15 +56,3 @@ __all__ = [
     "k_and_ell",
     "prepare_task",
 ]
-
-# They load kernels, which would make `import veilroute` slow.
-__getattr__ = lazy_names(
-    __name__,
-    astar="Estimator HEURISTICS",
-    engines="CoverMemo",
-    fields="FieldsEngine",
-    prefixes="Completions",
-    set_costs="ClassWalks",
-    task="CoveringTask k_and_ell prepare_task",
-    walks="CoveringWalk WalkSource",
-)

@@ -1,5 +1,9 @@
 """The world as frozen data: graphs, grids, visibility and generated maps."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from veilroute.domain.free_flight import FreeFlight
 from veilroute.domain.generate import draw_candidates, generate_rooms, generate_streets
 from veilroute.domain.geography import Streets, street_domain
@@ -7,6 +11,31 @@ from veilroute.domain.graph import Domain, Label
 from veilroute.domain.grid import Anchor, Grid, grid_domain
 from veilroute.domain.turns import Turns
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
+from veilroute.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from veilroute.domain.codec import domain_from_dict, domain_to_dict
+    from veilroute.domain.connectivity import largest_component, reached_from, strong_components
+    from veilroute.domain.free_flight import Zone
+    from veilroute.domain.geography import (
+        EARTH_RADIUS_M,
+        MEASURES,
+        distance_text,
+        duration_text,
+        great_circle_m,
+        measured_domain,
+        places_on_earth,
+        project,
+        streets_of,
+    )
+    from veilroute.domain.graph import folded, label_text
+    from veilroute.domain.polygons import MOST, Shape, crossing_of, touches, without_repeats
+    from veilroute.domain.turns import with_rules
+    from veilroute.domain.visibility import visibility_from_dict, visibility_to_dict
+
+# For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
+__getattr__ = lazy_names(__name__, __file__)
+
 
 __all__ = [
     "Anchor", "AtNode", "Domain", "Explicit", "FreeFlight", "Grid", "Label", "LineOfSight", "Streets", "Turns",

@@ -3,10 +3,25 @@
 Open ``fleet/dispatch.py`` first: from the classes that today's orders touch to tours past every member of each.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from veilroute.fleet.dispatch import dispatch, redispatch
 from veilroute.fleet.exposure import ExposedClass, Exposure, expose, exposure
 from veilroute.fleet.padding import pad
 from veilroute.fleet.simulation import SimulatedDay, Simulation, simulate_days
+from veilroute.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from veilroute.fleet.replanning import repeat_replan
+    from veilroute.fleet.routing import route_customers
+    from veilroute.fleet.tours import plan_day
+    from veilroute.fleet.ways import Ways
+
+# For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
+__getattr__ = lazy_names(__name__, __file__)
+
 
 __all__ = [
     "ExposedClass", "Exposure", "SimulatedDay", "Simulation", "dispatch", "expose", "exposure", "pad", "redispatch",

@@ -1,9 +1,12 @@
 """The planners: one file each, and all of them by name."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from veilroute.lazy import lazy_names
 from veilroute.partition import OPTIONS as PARTITIONER_OPTIONS
 from veilroute.partition import PARTITIONERS
 from veilroute.planners.constructive import plan_constructive
@@ -13,6 +16,15 @@ from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting
 from veilroute.planners.rbp import plan_rbp
 from veilroute.planners.reuse import plan_reuse
 from veilroute.registry import Entry, Plugin, Registry, check_options
+
+if TYPE_CHECKING:
+    from veilroute.planners.cbp import Cluster, Leads, cluster_members
+    from veilroute.planners.constructive import join_walks
+    from veilroute.planners.fleet import order_rates
+
+# For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
+__getattr__ = lazy_names(__name__, __file__)
+
 
 __all__ = [
     "PLANNERS",

@@ -1,5 +1,10 @@
 """Pictures. Importing this package imports matplotlib, so it is imported only where a picture is made."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from veilroute.lazy import lazy_names
 from veilroute.plotting.day_map import day_html
 from veilroute.plotting.day_plot import draw_day, plot_day
 from veilroute.plotting.day_report import write_day_report
@@ -10,6 +15,25 @@ from veilroute.plotting.linked_plot import draw_linked, plot_linked
 from veilroute.plotting.pairs_plot import draw_survey, plot_survey
 from veilroute.plotting.pdf_report import write_report
 from veilroute.plotting.playbook_plot import draw_playbook, plot_playbook
+
+if TYPE_CHECKING:
+    from veilroute.plotting.base_map import plane_of
+    from veilroute.plotting.day_plot import part_shown
+    from veilroute.plotting.domain_plot import bend_walks, scale_length_m, street_lines, street_rank
+    from veilroute.plotting.frame import frame_of, lay_out
+    from veilroute.plotting.html_map import join_modules
+    from veilroute.plotting.lanes import Lanes, Walk, assign_lanes
+    from veilroute.plotting.marks import letters, spread_marks
+    from veilroute.plotting.pages import Pages, break_lines, text_in
+    from veilroute.plotting.palette import FLOOR, WALL, class_style, luminance, mix
+    from veilroute.plotting.playbook_plot import rings
+    from veilroute.plotting.routes import arrow_heads, arrows_along, cornered_path, lane_sizes, rounded_path, route_path
+    from veilroute.plotting.scene import domain_scene, instance_scene, playbook_scene
+    from veilroute.plotting.seats import SENTENCES, drive_data, unpack_gpx, watch_data
+
+# For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
+__getattr__ = lazy_names(__name__, __file__)
+
 
 __all__ = [
     "day_html",

@@ -4,4 +4,22 @@ Everything that computes runs in worker processes; the server itself keeps files
 The secret never comes here: the page picks the route of a secret by itself.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from veilroute.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from veilroute.studio.commands import Work, make_work
+    from veilroute.studio.files import MOST_NAME, classify, clean_name
+    from veilroute.studio.guard import OUR_FAULT, Guard, allowed_hosts
+    from veilroute.studio.jobs import Limits, Supervisor
+    from veilroute.studio.schema import JOB_KINDS, check_job, refs_of
+    from veilroute.studio.store import InUseError, Job, Store
+
+# For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
+__getattr__ = lazy_names(__name__, __file__)
+
+
 __all__: list[str] = []

@@ -10,8 +10,8 @@ import pytest
 
 import veilroute as vr
 from plugin_packages import install
+from veilroute import InvalidInputError, PluginError, UnknownMethodError
 from veilroute.adversary import ADVERSARIES, watch_by_fraction, watch_playbook
-from veilroute.errors import InvalidInputError, PluginError, UnknownMethodError
 
 MODULE = """
 class LastSeen:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 import veilroute as vr
+from veilroute import Claims, Route
 from veilroute.auditing import AuditReport
 from veilroute.domain import Label
-from veilroute.playbook import Claims, Route
 
 NO_CLAIMS = Claims(4, 4, 0, None, 0.0, None, (None,))
 

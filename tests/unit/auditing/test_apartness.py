@@ -7,9 +7,7 @@ from itertools import combinations
 import pytest
 
 import veilroute as vr
-from veilroute.auditing import apartness
-from veilroute.auditing.apartness import Spread, mask_of, members_of
-from veilroute.auditing.survey import survey_problem
+from veilroute.auditing import Spread, apartness, mask_of, members_of, survey_problem
 from veilroute.domain import Label
 
 

@@ -16,15 +16,21 @@ from hypothesis import strategies as st
 import strategies
 import veilroute as vr
 from certificates import certify, list_classes, make_playbook
-from veilroute.auditing import ClaimVerdict, class_search, optimality, pricing, proofs
-from veilroute.auditing.apartness import Spread
-from veilroute.auditing.class_search import ClassSearch, Workbench
-from veilroute.auditing.proofs import examine_certificate
-from veilroute.auditing.replay import replay_playbook
-from veilroute.auditing.survey import survey_problem
-from veilroute.auditing.walking import TooMuchError
-from veilroute.certificate import Certificate, Cut, DualPrices
-from veilroute.playbook import playbook_from_json
+from veilroute import Certificate, Cut, DualPrices, playbook_from_json
+from veilroute.auditing import (
+    ClaimVerdict,
+    ClassSearch,
+    Spread,
+    TooMuchError,
+    Workbench,
+    class_search,
+    examine_certificate,
+    optimality,
+    pricing,
+    proofs,
+    replay_playbook,
+    survey_problem,
+)
 
 
 def rooms(

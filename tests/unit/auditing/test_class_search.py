@@ -14,13 +14,22 @@ from hypothesis import strategies as st
 import strategies
 import veilroute as vr
 from certificates import list_classes
-from veilroute.auditing.apartness import ClassRule
-from veilroute.auditing.class_search import ClassSearch, Workbench, count_anonymizable
-from veilroute.auditing.optimality import price_prefixes
-from veilroute.auditing.pricing import SetPrices, can_pad, price_walks
-from veilroute.auditing.replay import ReplayedPlaybook, replay_playbook
-from veilroute.auditing.survey import Survey, survey_problem
-from veilroute.auditing.walking import Effort, TooMuchError
+from veilroute.auditing import (
+    ClassRule,
+    ClassSearch,
+    Effort,
+    ReplayedPlaybook,
+    SetPrices,
+    Survey,
+    TooMuchError,
+    Workbench,
+    can_pad,
+    count_anonymizable,
+    price_prefixes,
+    price_walks,
+    replay_playbook,
+    survey_problem,
+)
 
 
 def replayed_of(problem: vr.Problem, privacy: vr.Privacy) -> ReplayedPlaybook:

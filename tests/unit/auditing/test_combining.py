@@ -8,8 +8,7 @@ from random import Random
 
 import pytest
 
-from veilroute.auditing.proofs import Combiner, Option
-from veilroute.auditing.walking import Effort
+from veilroute.auditing import Combiner, Effort, Option
 
 
 def least_sum(options: list[Option], num: int, num_left_out: int) -> float:

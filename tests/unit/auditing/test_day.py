@@ -13,9 +13,8 @@ import pytest
 
 import veilroute as vr
 from fleet_days import KINDS, draw_day, files_of
-from veilroute.auditing.day import Order
-from veilroute.domain.geography import street_domain
-from veilroute.domain.turns import Turns
+from veilroute.auditing import Order
+from veilroute.domain import Turns, street_domain
 from veilroute.jsontext import dump_canonical
 
 Data = dict[str, Any]

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.auditing.day_risk import _Shares, observe_day
+from veilroute import Underway
+from veilroute.auditing import observe_day
+from veilroute.auditing.day_risk import _Shares
 from veilroute.fleet import expose
-from veilroute.underway import Underway
 
 START = (0, 0)
 

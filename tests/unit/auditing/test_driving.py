@@ -12,9 +12,8 @@ import pytest
 
 import veilroute as vr
 from door_towns import winding_town
-from veilroute.auditing.driving import Lines
-from veilroute.domain.geography import great_circle_m, street_domain, streets_of
-from veilroute.domain.graph import Label
+from veilroute.auditing import Lines
+from veilroute.domain import Label, great_circle_m, street_domain, streets_of
 
 Places = Mapping[Label, tuple[float, float]]
 

@@ -7,8 +7,7 @@ from random import Random
 
 import pytest
 
-from veilroute.auditing.apartness import ClassRule, mask_of, members_of
-from veilroute.auditing.walking import Effort
+from veilroute.auditing import ClassRule, Effort, mask_of, members_of
 
 
 def random_lines(rng: Random, num: int, *, is_parted: bool) -> dict[int, tuple[int, ...]]:

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import veilroute as vr
-from veilroute.auditing.apartness import Spread
-from veilroute.auditing.survey import measured_map, survey_problem
-from veilroute.auditing.walking import WalkingMap
-from veilroute.domain.geography import street_domain
+from veilroute.auditing import Spread, WalkingMap, measured_map, survey_problem
+from veilroute.domain import street_domain
 
 
 def test_tables_of_other_nodes_are_other_tables() -> None:

@@ -11,13 +11,19 @@ import pytest
 
 import veilroute as vr
 from risk_plans import Listed, best_randomised, share_out, small_problem
-from veilroute.auditing.apartness import ClassRule, mask_of, members_of
-from veilroute.auditing.auditor import find_nodes_that_matter
-from veilroute.auditing.class_search import Workbench
-from veilroute.auditing.mixtures import examine_mixture, whole_and_rest
-from veilroute.auditing.pricing import PrefixPrices
-from veilroute.auditing.replay import ReplayedPlaybook, replay_playbook
-from veilroute.certificate import Certificate, Cut, DualPrices
+from veilroute import Certificate, Cut, DualPrices
+from veilroute.auditing import (
+    ClassRule,
+    PrefixPrices,
+    ReplayedPlaybook,
+    Workbench,
+    examine_mixture,
+    find_nodes_that_matter,
+    mask_of,
+    members_of,
+    replay_playbook,
+    whole_and_rest,
+)
 
 
 def replayed_of(problem: vr.Problem, privacy: vr.Privacy) -> ReplayedPlaybook:

@@ -10,12 +10,8 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.auditing import ClaimVerdict
-from veilroute.auditing.apartness import Spread
-from veilroute.auditing.optimality import find_optimum
-from veilroute.auditing.survey import survey_problem
-from veilroute.certificate import Certificate
-from veilroute.playbook import playbook_from_json
+from veilroute import Certificate, playbook_from_json
+from veilroute.auditing import ClaimVerdict, Spread, find_optimum, survey_problem
 
 HONEST: dict[str, Callable[[], vr.Playbook]] = {
     "tried": lambda: solve_total(8, vr.Privacy(k=2, ell=4)),

@@ -10,12 +10,19 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from veilroute.auditing import optimality, pricing
-from veilroute.auditing.apartness import Spread
-from veilroute.auditing.optimality import Optimum, find_optimum, price_prefixes
-from veilroute.auditing.pricing import price_walks
-from veilroute.auditing.survey import Survey, TripDistances, survey_problem
-from veilroute.auditing.walking import TooMuchError
+from veilroute.auditing import (
+    Optimum,
+    Spread,
+    Survey,
+    TooMuchError,
+    TripDistances,
+    find_optimum,
+    optimality,
+    price_prefixes,
+    price_walks,
+    pricing,
+    survey_problem,
+)
 
 
 def random_problem(seed: int, *, num_nodes: int = 8, num_candidates: int = 5, num_trips: int = 2) -> vr.Problem:

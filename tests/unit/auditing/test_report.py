@@ -7,8 +7,7 @@ import pytest
 
 import veilroute as vr
 from risk_plans import with_risk
-from veilroute.auditing import AnonymityStep, AuditReport, AuditSummary, ClaimVerdict
-from veilroute.auditing.verdicts import judge, names, number
+from veilroute.auditing import AnonymityStep, AuditReport, AuditSummary, ClaimVerdict, judge, names, number
 
 
 @pytest.fixture

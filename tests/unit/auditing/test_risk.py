@@ -11,12 +11,9 @@ import pytest
 
 import veilroute as vr
 from risk_plans import Listed, small_problem
-from veilroute.auditing.apartness import ClassRule
-from veilroute.auditing.replay import is_hidden, replay_playbook
-from veilroute.auditing.risk import measure_risk
-from veilroute.auditing.survey import survey_problem
+from veilroute import Claims, Playbook, PlaybookClass
+from veilroute.auditing import ClassRule, is_hidden, measure_risk, replay_playbook, survey_problem
 from veilroute.cli.main import run
-from veilroute.playbook import Claims, Playbook, PlaybookClass
 
 
 def verdicts(playbook: Playbook, **meant: object) -> dict[str, str]:

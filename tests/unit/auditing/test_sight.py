@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 
 import veilroute as vr
 from veilroute.arrays import Flags
-from veilroute.auditing.survey import SightLines
+from veilroute.auditing import SightLines
 
 Cell = tuple[int, int]
 Cells = Flags

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import veilroute as vr
 from strategies import domains
-from veilroute.auditing.walking import WalkingMap
+from veilroute.auditing import WalkingMap
 
 
 def reference(domain: vr.Domain, source: int, *, backwards: bool) -> list[float]:

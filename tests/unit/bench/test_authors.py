@@ -11,14 +11,31 @@ import pytest
 
 import veilroute as vr
 from bench_runs import small_terrain
-from veilroute.bench.authors import read_as_authors
-from veilroute.bench.cells import AUTHORS, CARRIED, TEXT, Method, Outcome, record_from_dict
-from veilroute.bench.paper import CBP, M_PBP, MAPS, NAIVE, OPTIMAL, RBP, read_paper_instances
-from veilroute.bench.runner import Job, map_text, run_cell
-from veilroute.bench.study import read_study
-from veilroute.bench.suites import SUITES, Choice, build_cells, suite_names
-from veilroute.errors import InvalidInputError
-from veilroute.progress import Watch
+from veilroute import InvalidInputError, Watch
+from veilroute.bench import (
+    AUTHORS,
+    CARRIED,
+    CBP,
+    M_PBP,
+    MAPS,
+    NAIVE,
+    OPTIMAL,
+    RBP,
+    SUITES,
+    TEXT,
+    Choice,
+    Job,
+    Method,
+    Outcome,
+    build_cells,
+    map_text,
+    read_as_authors,
+    read_paper_instances,
+    read_study,
+    record_from_dict,
+    run_cell,
+    suite_names,
+)
 
 PRIVACY = vr.Privacy(2, 1, spread="all-pairs")
 

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.bench.dataset import (
+from veilroute import FileFormatError
+from veilroute.bench import (
     INDEX,
     METADATA,
     SUMS,
@@ -25,16 +26,15 @@ from veilroute.bench.dataset import (
     VERSION,
     Entry,
     export_dataset,
+    find_terrain,
     grown_candidates,
     name_of,
     pack_archive,
     read_dataset,
+    read_paper_instances,
+    verify_dataset,
     version_of,
 )
-from veilroute.bench.leaderboard import verify_dataset
-from veilroute.bench.paper import read_paper_instances
-from veilroute.bench.suites import find_terrain
-from veilroute.errors import FileFormatError
 
 NAME = "rooms-2-1-8-partition"
 

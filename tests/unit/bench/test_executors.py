@@ -16,11 +16,8 @@ import numpy as np
 import pytest
 
 from bench_runs import InlineExecutor, InlineWorkforce, quick_cells, small_terrain, without_times
-from veilroute import cluster
-from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, MemoryGauge
-from veilroute.bench.results import FILE_NAME, RecordStore
-from veilroute.bench.runner import run_cell, run_cells
-from veilroute.errors import InvalidInputError, MissingExtraError, VeilrouteError
+from veilroute import InvalidInputError, MissingExtraError, VeilrouteError, cluster
+from veilroute.bench import FILE_NAME, DaskWorkforce, LocalWorkforce, MemoryGauge, RecordStore, run_cell, run_cells
 
 
 class PoisonedExecutor(InlineExecutor):

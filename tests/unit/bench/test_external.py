@@ -15,14 +15,26 @@ import veilroute as vr
 import veilroute.bench.external as external
 from bench_runs import InlineWorkforce, small_terrain
 from bench_samples import make_record
-from veilroute.bench.cells import EXTERNAL, Method, Outcome, record_from_dict
-from veilroute.bench.external import read_printed, read_program, run_external, split_command
-from veilroute.bench.paper import BEST, OPTIMAL, method_label
-from veilroute.bench.results import RecordStore
-from veilroute.bench.runner import run_cells
-from veilroute.bench.suites import SUITES, Choice, build_cells
-from veilroute.bench.tables import compare_programs
-from veilroute.errors import InvalidInputError, VeilrouteError
+from veilroute import InvalidInputError, VeilrouteError
+from veilroute.bench import (
+    BEST,
+    EXTERNAL,
+    OPTIMAL,
+    SUITES,
+    Choice,
+    Method,
+    Outcome,
+    RecordStore,
+    build_cells,
+    compare_programs,
+    method_label,
+    read_printed,
+    read_program,
+    record_from_dict,
+    run_cells,
+    run_external,
+    split_command,
+)
 
 PLANNER = '''
 """Groups candidates two by two in the order given, and walks past each by breadth-first search."""

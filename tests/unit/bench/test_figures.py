@@ -17,12 +17,19 @@ from matplotlib.container import ErrorbarContainer
 
 import veilroute as vr
 from bench_samples import make_record, make_run
-from veilroute.bench.cells import Record
-from veilroute.bench.charts import draw_chart, draw_pictures
-from veilroute.bench.design import Picture, Selection
-from veilroute.bench.paper import BEST, M_PBP, OPTIMAL, PARTITIONING
-from veilroute.bench.suites import find_suite
-from veilroute.bench.tables import Layout
+from veilroute.bench import (
+    BEST,
+    M_PBP,
+    OPTIMAL,
+    PARTITIONING,
+    Layout,
+    Picture,
+    Record,
+    Selection,
+    draw_chart,
+    draw_pictures,
+    find_suite,
+)
 
 LINES = Layout("t", "T", columns=("mac",))
 

@@ -9,10 +9,17 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from veilroute.bench.paper import MAPS, read_paper_instances
-from veilroute.bench.study import Preset, read_study
-from veilroute.bench.suites import GENERATED, MAX_CANDIDATES, find_terrain, known_instances
-from veilroute.errors import FileFormatError, InvalidInputError
+from veilroute import FileFormatError, InvalidInputError
+from veilroute.bench import (
+    GENERATED,
+    MAPS,
+    MAX_CANDIDATES,
+    Preset,
+    find_terrain,
+    known_instances,
+    read_paper_instances,
+    read_study,
+)
 from veilroute.maps import MapStore
 
 

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from veilroute.bench import BEST, CBP, M_PBP, M_RATIOS, NAIVE, RBP, SIZES, SUITES, Method
 from veilroute.bench import paper as published
-from veilroute.bench.cells import Method
-from veilroute.bench.paper import BEST, CBP, M_PBP, M_RATIOS, NAIVE, RBP, SIZES
-from veilroute.bench.suites import SUITES
 
 DF_BB = {heuristic: Method("pbp", "df-bb", "", heuristic) for heuristic in ("blind", "tunnel")}
 MERGE_BB = [

@@ -15,15 +15,27 @@ import pytest
 
 from bench_runs import InlineExecutor, InlineWorkforce, quick_cells, small_terrain
 from plugin_packages import install
-from veilroute.bench.cells import EXTERNAL, Cell, Method
-from veilroute.bench.executors import LocalWorkforce, Loss
-from veilroute.bench.results import FILE_NAME, RecordStore, read_records
-from veilroute.bench.runner import Job, RunReport, map_text, run_cell, run_cells
-from veilroute.bench.suites import Choice, Terrain, build_cells
-from veilroute.covering.astar import HEURISTICS
-from veilroute.errors import FileFormatError, InvalidInputError
-from veilroute.partition import PARTITIONERS
-from veilroute.partition.merge_bb import MERGE_ORDERS
+from veilroute import FileFormatError, InvalidInputError
+from veilroute.bench import (
+    EXTERNAL,
+    FILE_NAME,
+    Cell,
+    Choice,
+    Job,
+    LocalWorkforce,
+    Loss,
+    Method,
+    RecordStore,
+    RunReport,
+    Terrain,
+    build_cells,
+    map_text,
+    read_records,
+    run_cell,
+    run_cells,
+)
+from veilroute.covering import HEURISTICS
+from veilroute.partition import MERGE_ORDERS, PARTITIONERS
 from veilroute.planners import PLANNERS
 
 TWOS = """

@@ -8,22 +8,33 @@ from dataclasses import replace
 import pytest
 
 from bench_samples import make_record
-from veilroute.bench import paper
-from veilroute.bench.cells import AUTHORS, CARRIED, TEXT, Method, Record
-from veilroute.bench.design import Selection
-from veilroute.bench.paper import BEST, BOUNDED_KS, CBP, M_PBP, NAIVE, OPTIMAL, RBP, SIZES
-from veilroute.bench.printed import (
+from veilroute.bench import (
     AGREES,
+    AUTHORS,
+    BEST,
+    BOUNDED_KS,
+    CARRIED,
+    CBP,
     CLOCK,
     DIFFERS,
+    M_PBP,
     MISPRINT,
+    NAIVE,
     NOT_COMPARED,
+    OPTIMAL,
+    RBP,
+    SIZES,
+    SUITES,
+    TEXT,
     VERDICTS,
     Figure,
+    Method,
+    Record,
+    Selection,
     find_figures,
     is_printed_as,
+    paper,
 )
-from veilroute.bench.suites import SUITES
 
 
 def figure(printed: str = "0.434", ours: float | None = 0.434, **more: object) -> Figure:

@@ -12,15 +12,7 @@ import pytest
 
 import veilroute as vr
 from bench_samples import make_record, make_run
-from veilroute.bench.cells import Record
-from veilroute.bench.paper import BEST, OPTIMAL
-from veilroute.bench.report import (
-    Page,
-    ReportFiles,
-    how_it_was_made,
-    write_report,
-)
-from veilroute.bench.suites import SUITES
+from veilroute.bench import BEST, OPTIMAL, SUITES, Page, Record, ReportFiles, how_it_was_made, write_report
 
 COMMAND = "veilroute bench all --preset quick --workers 2"
 VOID = {"meta", "img"}

@@ -14,15 +14,33 @@ import pytest
 
 import veilroute as vr
 from bench_runs import InlineWorkforce, quick_cells, small_terrain, without_times
-from veilroute.bench.cells import Cell, Method, Outcome, Record, record_from_dict
-from veilroute.bench.design import Selection
-from veilroute.bench.executors import MemoryGauge, TimeEstimate, peak_memory_mb
-from veilroute.bench.paper import BOUNDED, KLR_METHODS, PARTITIONING
-from veilroute.bench.results import FILE_NAME, RecordStore
-from veilroute.bench.runner import Job, RunProgress, RunReport, bounded_m, map_text, run_cell, run_cells
-from veilroute.bench.suites import Terrain
-from veilroute.bench.tables import Layout, build_means
-from veilroute.errors import VeilrouteError
+from veilroute import VeilrouteError
+from veilroute.bench import (
+    BOUNDED,
+    FILE_NAME,
+    KLR_METHODS,
+    PARTITIONING,
+    Cell,
+    Job,
+    Layout,
+    MemoryGauge,
+    Method,
+    Outcome,
+    Record,
+    RecordStore,
+    RunProgress,
+    RunReport,
+    Selection,
+    Terrain,
+    TimeEstimate,
+    bounded_m,
+    build_means,
+    map_text,
+    peak_memory_mb,
+    record_from_dict,
+    run_cell,
+    run_cells,
+)
 
 
 @pytest.fixture(scope="module")

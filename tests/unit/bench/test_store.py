@@ -13,12 +13,19 @@ import pytest
 
 from bench_runs import quick_cells, small_terrain
 from bench_samples import make_record
-from veilroute.bench.cells import Cell, Outcome, Record, record_from_dict
-from veilroute.bench.executors import provenance
-from veilroute.bench.paper import OPTIMAL
-from veilroute.bench.results import FILE_NAME, RecordStore, read_records
-from veilroute.bench.runner import failed_outcome
-from veilroute.errors import FileFormatError, InvalidInputError
+from veilroute import FileFormatError, InvalidInputError
+from veilroute.bench import (
+    FILE_NAME,
+    OPTIMAL,
+    Cell,
+    Outcome,
+    Record,
+    RecordStore,
+    failed_outcome,
+    provenance,
+    read_records,
+    record_from_dict,
+)
 
 OUTCOME = Outcome("optimal", True, None, 8, 8, 1.0, 0.25, 0.25, 0.0625, ((0.03125, 8, 0.25),), 101.5)
 

@@ -12,27 +12,36 @@ import pytest
 import veilroute as vr
 from bench_runs import InlineWorkforce
 from bench_samples import make_record
+from veilroute import Instance, InvalidInputError, write_instance
 from veilroute.adversary import watch_playbook
-from veilroute.bench import paper
-from veilroute.bench.cells import Method, record_from_dict
-from veilroute.bench.dataset import grown_candidates
-from veilroute.bench.results import RecordStore
-from veilroute.bench.runner import Job, map_text, run_cell, run_cells
-from veilroute.bench.statistics import bootstrap_interval, correct_by_holm, half_width, paired_p_value
-from veilroute.bench.study import Study, read_study, shipped_studies
-from veilroute.bench.suites import (
+from veilroute.bench import (
     SUITES,
     Choice,
+    Job,
+    Layout,
+    Method,
+    RecordStore,
+    Study,
     Terrain,
+    bootstrap_interval,
     build_cells,
+    build_paired,
+    correct_by_holm,
     find_terrain,
+    grown_candidates,
+    half_width,
     left_out,
+    map_text,
+    paired_p_value,
+    paper,
+    read_study,
+    record_from_dict,
+    run_cell,
+    run_cells,
+    shipped_studies,
     showing_own,
     suite_names,
 )
-from veilroute.bench.tables import Layout, build_paired
-from veilroute.errors import InvalidInputError
-from veilroute.formats.instance import Instance, write_instance
 
 HEAD = 'format = "veilroute-study/1"\n'
 ONE = '[[experiment]]\nname = "one"\ncandidates = 4\nmethods = ["optimal"]\n'

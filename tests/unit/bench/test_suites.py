@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from veilroute.bench.cells import Cell
-from veilroute.bench.paper import PARTITIONING
-from veilroute.bench.suites import SUITES, Choice, Terrain, build_cells, find_terrain, suite_names
-from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute import InvalidInputError, UnknownMethodError
+from veilroute.bench import PARTITIONING, SUITES, Cell, Choice, Terrain, build_cells, find_terrain, suite_names
 
 MAPS = ("rooms-2", "rooms-6")
 

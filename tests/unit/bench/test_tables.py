@@ -7,22 +7,36 @@ from dataclasses import replace
 import pytest
 
 from bench_samples import make_record, make_run
-from veilroute.bench.cells import Instance, Method, Record, record_from_dict
-from veilroute.bench.design import Selection
-from veilroute.bench.paper import BEST, CBP, M_PBP, NAIVE, OPTIMAL, RBP
-from veilroute.bench.suites import SUITES, find_suite, suite_names
-from veilroute.bench.table import Mean, Table, format_apr, format_number, format_seconds
-from veilroute.bench.tables import (
+from veilroute import UnknownMethodError
+from veilroute.bench import (
+    BEST,
+    CBP,
+    M_PBP,
+    NAIVE,
+    OPTIMAL,
+    RBP,
+    SUITES,
+    Instance,
     Layout,
+    Mean,
+    Method,
+    Record,
+    Selection,
+    Table,
     build_details,
     build_findings,
     build_means,
     build_paired,
     build_times,
     compare_programs,
+    find_suite,
+    format_apr,
+    format_number,
+    format_seconds,
+    record_from_dict,
+    suite_names,
     time_stamps,
 )
-from veilroute.errors import UnknownMethodError
 
 DF_BB = Method("pbp", "df-bb", "", "tunnel")
 PLAIN = Layout("t", "T")

@@ -7,11 +7,9 @@ import math
 import pytest
 
 import veilroute as vr
+from veilroute import Watch
 from veilroute.arrays import as_members
-from veilroute.covering.set_costs import ClassWalks
-from veilroute.covering.task import CoveringTask, prepare_task
-from veilroute.covering.walks import Sweeper
-from veilroute.progress import Watch
+from veilroute.covering import ClassWalks, CoveringTask, Sweeper, prepare_task
 
 
 @pytest.fixture

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.covering.astar import HEURISTICS, AStarEngine
-from veilroute.covering.engines import ENGINES
-from veilroute.covering.task import prepare_task
+from veilroute.covering import ENGINES, HEURISTICS, AStarEngine, prepare_task
 
 WAYS = [(engine, None) for engine in ENGINES] + [("astar", name) for name in HEURISTICS]
 

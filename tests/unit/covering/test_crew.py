@@ -12,14 +12,11 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from veilroute import InvalidInputError, OutOfTimeError, VeilrouteError, Watch
 from veilroute.arrays import Floats
+from veilroute.covering import ClusterCrew, Crew, PostTable, Sweeps, at_work, num_threads, prepare_task, walks
 from veilroute.covering import crew as crew_module
-from veilroute.covering import walks
-from veilroute.covering.crew import ClusterCrew, Crew, Sweeps, at_work, num_threads
-from veilroute.covering.task import PostTable, prepare_task
-from veilroute.domain.turns import Turns, with_rules
-from veilroute.errors import InvalidInputError, VeilrouteError
-from veilroute.progress import OutOfTimeError, Watch
+from veilroute.domain import Turns, with_rules
 
 ADDRESS = "tcp://10.0.0.5:8786"
 

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from veilroute import Watch
 from veilroute.arrays import as_members
+from veilroute.covering import FieldStepper, Posts, SharedFields, allocate_rows, compute_class_costs, prepare_task
 from veilroute.covering import fields as fields_module
-from veilroute.covering.fields import FieldStepper, SharedFields, allocate_rows
-from veilroute.covering.set_costs import compute_class_costs
-from veilroute.covering.task import Posts, prepare_task
-from veilroute.progress import Watch
 
 
 def test_fields_grow_in_memory_then_in_a_file() -> None:

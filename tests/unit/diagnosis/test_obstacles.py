@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import veilroute as vr
-from veilroute.domain.geography import street_domain
+from veilroute.domain import street_domain
 
 ONE_WAY = [(0, 1), (1, 2), (2, 3), (1, 4), (5, 2), (1, 7), (7, 2), (1, 8), (8, 2)]
 """0 -> 1 -> 2 -> 3 with a trap at 4, a source at 5, nothing at 6, and two ways from 1 to 2: by 7 or by 8."""

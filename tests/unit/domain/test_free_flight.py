@@ -11,7 +11,8 @@ import pytest
 
 import veilroute as vr
 from plain_flight import MM_PER_DEGREE, Point, Polygon, plain_moves, random_sky
-from veilroute.domain.free_flight import Zone, free_flight
+from veilroute.domain import Zone
+from veilroute.domain.free_flight import free_flight
 
 CASES = [pytest.param(8), pytest.param(500, marks=pytest.mark.slow)]
 SQUARE = [(-2000, -2000), (2000, -2000), (2000, 2000), (-2000, 2000)]

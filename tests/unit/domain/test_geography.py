@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.domain.geography import Streets, great_circle_m, project, street_domain
+from veilroute.domain import Streets, domain_from_dict, domain_to_dict, great_circle_m, project, street_domain
 from veilroute.jsontext import dump_canonical
 
 PARTS: dict[str, Any] = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.domain.codec import domain_from_dict, domain_to_dict
+from veilroute.domain import domain_from_dict, domain_to_dict
 
 
 def test_rows_are_sorted_and_cheapest_parallel_edge_is_kept() -> None:

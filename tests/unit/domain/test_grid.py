@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.domain.geography import great_circle_m, places_on_earth, streets_of
-from veilroute.domain.grid import Anchor
+from veilroute import Anchor
+from veilroute.domain import domain_from_dict, domain_to_dict, great_circle_m, places_on_earth, streets_of
 
 
 def edges_of(domain: vr.Domain) -> dict[tuple[object, object], float]:

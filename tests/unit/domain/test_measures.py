@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.auditing.survey import survey_problem
-from veilroute.covering.task import far_matrix, find_watchers
-from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.domain.geography import street_domain
+from veilroute.auditing import survey_problem
+from veilroute.covering import far_matrix, find_watchers
+from veilroute.domain import domain_from_dict, domain_to_dict, street_domain
 
 
 @pytest.fixture
@@ -142,7 +141,7 @@ def test_bad_names_are_refused(line5: vr.Domain, names: object) -> None:
 
 
 def test_walking_distances_are_the_same_in_both_directions(detour: vr.Domain) -> None:
-    from veilroute.domain.geography import measured_domain
+    from veilroute.domain import measured_domain
 
     walking = measured_domain(detour, "walking")
     tails, heads, costs = walking.edge_arrays()

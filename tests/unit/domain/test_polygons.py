@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from plain_flight import is_in, is_on, is_simple, meeting, random_ring, winding_number
-from veilroute.domain.polygons import MOST, Shape, crossing_of, touches, without_repeats
+from veilroute.domain import MOST, Shape, crossing_of, touches, without_repeats
 
 CASES = [pytest.param(40), pytest.param(2000, marks=pytest.mark.slow)]
 

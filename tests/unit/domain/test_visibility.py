@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.covering.task import find_watchers
-from veilroute.domain.visibility import visibility_from_dict, visibility_to_dict
+from veilroute.covering import find_watchers
+from veilroute.domain import visibility_from_dict, visibility_to_dict
 
 
 def seen_from(domain: vr.Domain, visibility: vr.Visibility, label: object) -> list[object]:

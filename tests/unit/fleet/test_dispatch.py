@@ -13,12 +13,10 @@ import pytest
 
 import veilroute as vr
 from plain_turns import cheapest, drawn_problem, is_legal, neighbours
-from veilroute.covering.walks import walk_cost
+from veilroute.covering import walk_cost
 from veilroute.days import clock_text, seconds_of_clock
-from veilroute.domain.turns import Turns, with_rules
-from veilroute.fleet.routing import route_customers
-from veilroute.fleet.tours import plan_day
-from veilroute.fleet.ways import Ways
+from veilroute.domain import Turns, with_rules
+from veilroute.fleet import Ways, plan_day, route_customers
 
 FAST = 150
 

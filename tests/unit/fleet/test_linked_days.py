@@ -13,10 +13,9 @@ import pytest
 
 import veilroute as vr
 from linked_entries import THERE, plan, town
-from veilroute.closures import Closure
+from veilroute import Closure, Underway
 from veilroute.entries import LEDGER_FORMAT
 from veilroute.journal import append
-from veilroute.underway import Underway
 
 PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
 

@@ -19,8 +19,8 @@ import veilroute as vr
 from closed_roads import changed_graph, draw_closure
 from plain_turns import drawn_problem
 from reference import covering_cost, distances
-from veilroute.auditing.underway import audit_underway
-from veilroute.covering.walks import walk_cost
+from veilroute.auditing import audit_underway
+from veilroute.covering import walk_cost
 
 FAST = 120
 EIGHT = 8 * 3600.0

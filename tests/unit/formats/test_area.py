@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.formats.area import read_area, read_zones
+from veilroute import read_area
+from veilroute.formats import read_zones
 
 
 def ring(west: float, south: float, size: float = 0.01) -> list[list[float]]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.domain.geography import great_circle_m
+from veilroute.domain import great_circle_m
 
 ARCS = """c a comment with a, p and numbers 1 2 3
 p sp 3 4

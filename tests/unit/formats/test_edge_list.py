@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from veilroute.domain.geography import great_circle_m
+from veilroute.domain import great_circle_m
 
 NODES = "id,lat,lon\n7,60.17,24.90\n3,60.17,24.91\n5,60.18,24.91\n"
 

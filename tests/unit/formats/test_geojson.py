@@ -19,8 +19,8 @@ from street_samples import (
     place,
     two_trip_book,
 )
-from veilroute.formats.geojson import OKABE_ITO, class_colour, playbook_geojson, route_geojson, write_geojson
-from veilroute.streets.directions import lay_route
+from veilroute.formats import OKABE_ITO, class_colour, playbook_geojson, route_geojson, write_geojson
+from veilroute.streets import lay_route
 
 
 def features(raw: bytes) -> list[dict[str, Any]]:

@@ -10,10 +10,9 @@ import pytest
 import veilroute as vr
 from gpx_schema import NAMESPACE, check_gpx
 from street_samples import ATTRIBUTION, as_written_before, little_book, little_problem, little_town, place
-from veilroute.formats.gpx import Track, Waypoint, gpx_text, playbook_gpx, route_gpx, write_gpx
-from veilroute.streets.directions import directions, lay_route
-from veilroute.streets.sheets import route_itinerary
-from veilroute.streets.stops import Schedule
+from veilroute.formats import Track, Waypoint, gpx_text, playbook_gpx, route_gpx, write_gpx
+from veilroute.streets import Schedule, lay_route, route_itinerary
+from veilroute.streets.directions import directions
 
 ODD = ('A & B <trk> "q"', "it's > that", "Café 👍🏽 Ünï", "]]>", "&amp;", "東京", "a\u200db", "$x^2$")
 

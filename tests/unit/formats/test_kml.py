@@ -6,10 +6,8 @@ import pytest
 
 import veilroute as vr
 from street_samples import ATTRIBUTION, NAMES, exposed_book, little_book, little_town, place, two_trip_book
-from veilroute.formats.geojson import class_colour
-from veilroute.formats.kml import playbook_kml, route_kml
-from veilroute.streets.sheets import route_itinerary
-from veilroute.streets.stops import Schedule
+from veilroute.formats import class_colour, playbook_kml, route_kml
+from veilroute.streets import Schedule, route_itinerary
 
 K = "{http://www.opengis.net/kml/2.2}"
 # What KML 2.2 has in a feature, in this order, as far as we use it.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.domain.geography import street_domain
+from veilroute.domain import street_domain
 from veilroute.formats import read_network_cache, write_network_cache
 from veilroute.jsontext import dump_canonical, parse_json
 

@@ -8,7 +8,7 @@ import pytest
 
 import veilroute as vr
 from osm_files import Row, on_grid, write_osm
-from veilroute.domain.geography import street_domain
+from veilroute.domain import street_domain
 from veilroute.formats import read_domain
 
 ROWS: list[Row] = [(1, [11, 12, 13], {"highway": "residential", "name": "Main"}), (2, [13, 23], {"highway": "primary"})]

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from veilroute.days import Customer, Terms, Van
-from veilroute.domain.graph import Label
-from veilroute.errors import FileFormatError, ManyProblemsError, Problems
-from veilroute.formats.orders import ORDERS, read_customers, read_orders
+from veilroute import Customer, FileFormatError, ManyProblemsError, Terms, Van
+from veilroute.domain import Label
+from veilroute.errors import Problems
+from veilroute.formats import ORDERS, read_customers, read_orders
 
 NAMES: dict[Label, str] = {1: "Müller, Söhne", 2: "Baker", 3: "Name", 4: "Dörte"}
 

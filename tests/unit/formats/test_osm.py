@@ -9,8 +9,8 @@ import pytest
 
 import veilroute as vr
 from osm_files import Relation, Row, on_grid, osm_text, restriction, write_osm
-from veilroute.domain.turns import Turns
-from veilroute.errors import MissingExtraError
+from veilroute import MissingExtraError
+from veilroute.domain import Turns
 
 ROAD = {"highway": "residential", "maxspeed": "36", "name": "Öja & Söner <gata>"}
 TOWN: list[Row] = [

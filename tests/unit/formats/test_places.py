@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from veilroute.formats.places import read_places
-from veilroute.streets.places import Place
+from veilroute.formats import read_places
+from veilroute.streets import Place
 
 CSV = "name,lat,lon,role\nDepot,60.17,24.93,start\nKamppi,60.168,24.931,\nForum,60.169,24.938,candidate\n"
 

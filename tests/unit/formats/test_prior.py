@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from veilroute.domain.geography import street_domain
-from veilroute.formats.places import read_prior
+from veilroute.domain import street_domain
+from veilroute.formats import read_prior
 
 GRID = vr.grid_domain(["....", "...."])
 SPOTS = [(0, 1), (0, 2), (1, 2)]

@@ -14,7 +14,7 @@ import pytest
 import veilroute as vr
 from drawn_books import triangle_book
 from street_samples import NAMES, exposed_book, little_book, little_town, two_trip_book
-from veilroute.formats.route_table import make_table, write_csv, write_xlsx
+from veilroute.formats import make_table, write_csv, write_xlsx
 
 
 def rows_of(book: vr.Playbook, path: Path, **options: int) -> list[dict[str, str]]:

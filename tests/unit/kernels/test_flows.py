@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from veilroute.kernels.flows import keep_edges, narrow_cuts
+from veilroute.kernels import keep_edges, narrow_cuts
 
 NUM_NODES = 7
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from veilroute.errors import InvalidInputError
+from veilroute import InvalidInputError
 from veilroute.maps import CATALOGUE, hash_text
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from veilroute.errors import DownloadError, InvalidInputError
-from veilroute.maps import download
-from veilroute.maps.download import find_archive_problem
+from veilroute import DownloadError, InvalidInputError
+from veilroute.maps import download, find_archive_problem
 
 MakeZip = Callable[[dict[str, bytes]], bytes]
 

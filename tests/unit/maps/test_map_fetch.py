@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from veilroute.errors import DownloadError, InvalidInputError
+from veilroute import DownloadError, InvalidInputError
 from veilroute.maps import MapStore, fetch_sets, resolve_base_url
 
 MakeZip = Callable[[dict[str, bytes]], bytes]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from veilroute.errors import DownloadError, FileFormatError, InvalidInputError
+from veilroute import DownloadError, FileFormatError, InvalidInputError
 from veilroute.maps import MapStore, StoredMap
 from veilroute.maps import store as store_module
 

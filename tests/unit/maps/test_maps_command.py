@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from veilroute.cli.maps import app
-from veilroute.errors import DownloadError, InvalidInputError
+from veilroute import DownloadError, InvalidInputError
+from veilroute.cli import app
 from veilroute.maps import Catalogue, MapStore
 
 Run = Callable[..., Result]

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.covering.task import k_and_ell, prepare_task
-from veilroute.partition.df_bb import partition_df_bb
-from veilroute.partition.merge_bb import partition_merge_bb
-from veilroute.partition.result import Partition
-from veilroute.progress import Incumbent, Progress, Watch
+from veilroute import Incumbent, Progress, Watch
+from veilroute.covering import k_and_ell, prepare_task
+from veilroute.partition import Partition, partition_df_bb, partition_merge_bb
 
 METHODS: list[Callable[..., Partition]] = [partition_merge_bb, partition_df_bb]
 

@@ -11,14 +11,17 @@ import pytest
 
 import veilroute as vr
 from reference import is_spread
+from veilroute import Progress, Watch
 from veilroute.arrays import as_members
-from veilroute.covering.task import k_and_ell, prepare_task
-from veilroute.partition.bitmask import partition_by_bitmask
-from veilroute.partition.class_space import ClassSpace, Prices
-from veilroute.partition.exact import partition_by_columns
-from veilroute.partition.first import first_partition
-from veilroute.partition.master import separate
-from veilroute.progress import Progress, Watch
+from veilroute.covering import k_and_ell, prepare_task
+from veilroute.partition import (
+    ClassSpace,
+    Prices,
+    first_partition,
+    partition_by_bitmask,
+    partition_by_columns,
+    separate,
+)
 from veilroute.rules import KAndEll
 
 

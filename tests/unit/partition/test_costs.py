@@ -21,15 +21,10 @@ import reference
 import strategies
 import veilroute as vr
 from plugin_packages import install
-from veilroute.bench.results import RecordStore
-from veilroute.bench.runner import Job, map_text, run_cell
-from veilroute.bench.study import read_study
-from veilroute.bench.suites import Choice, build_cells
+from veilroute import InvalidInputError, OutOfTimeError, Rule, Watch
+from veilroute.bench import Choice, Job, RecordStore, build_cells, map_text, read_study, run_cell
 from veilroute.covering import CoveringTask, CoverMemo, k_and_ell, prepare_task
-from veilroute.errors import InvalidInputError
 from veilroute.partition import PARTITIONERS, BestPartition, Costs, Partition
-from veilroute.progress import OutOfTimeError, Watch
-from veilroute.rules import Rule
 
 PACKAGE = Path(__file__).resolve().parents[3] / "docs" / "examples" / "metaheuristics"
 METAHEURISTICS = ("annealing", "memetic", "vns")

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from veilroute import Progress, Watch
 from veilroute.arrays import Int8s
-from veilroute.covering.task import mask_of
-from veilroute.partition.bitmask import best_partition, largest_spread, mark_needed
-from veilroute.progress import Progress, Watch
+from veilroute.covering import mask_of
+from veilroute.partition import best_partition, largest_spread, mark_needed
 
 
 def test_classes_of_a_line_are_its_halves() -> None:

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.covering.set_costs import MAX_TOUR, ClassWalks, TourCosts
-from veilroute.covering.task import prepare_task
-from veilroute.kernels.touring import gather_class, order_members
-from veilroute.progress import Watch
+from veilroute import Watch
+from veilroute.covering import MAX_TOUR, ClassWalks, TourCosts, prepare_task
+from veilroute.kernels import gather_class, order_members
 
 
 def rooms(num: int, seed: int, prior: list[float] | None = None) -> vr.Problem:

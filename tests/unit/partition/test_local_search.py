@@ -16,22 +16,21 @@ from hypothesis import strategies as st
 import veilroute as vr
 from reference import World, best_partition, is_spread, qualifies
 from strategies import privacies, problems
+from veilroute import Incumbent, OutOfTimeError, Progress, Watch
 from veilroute.arrays import as_members
-from veilroute.covering.set_costs import FieldCosts, choose_stops
-from veilroute.covering.task import k_and_ell, prepare_task
-from veilroute.kernels import regroup
-from veilroute.kernels.regroup import Tours, make_union
-from veilroute.partition.class_space import ClassSpace
-from veilroute.partition.first import first_partition
-from veilroute.partition.local_search import (
+from veilroute.covering import FieldCosts, choose_stops, k_and_ell, prepare_task
+from veilroute.kernels import Tours, make_union, regroup
+from veilroute.partition import (
+    ClassSpace,
+    Grouping,
     LocalSearch,
+    Partition,
     find_partners,
+    first_partition,
     greedy_partition,
     improve,
     partition_local_search,
 )
-from veilroute.partition.result import Grouping, Partition
-from veilroute.progress import Incumbent, OutOfTimeError, Progress, Watch
 
 # These kernels have no entrance for Python: here they get one.
 exchange, find_cover, gather_union, list_classes = (
@@ -100,7 +99,7 @@ def make_building(num: int, visibility: vr.Visibility | None = None, num_trips: 
 
 
 def _hops_from(domain: vr.Domain, node: int) -> np.ndarray:
-    from veilroute.covering.walks import Sweeper
+    from veilroute.covering import Sweeper
 
     return Sweeper(domain, backward=False, num_seeds=1).run(node)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import veilroute as vr
-from veilroute.partition.naive import shuffle_as_gnu
+from veilroute.partition import shuffle_as_gnu
 
 
 def solve(num: int, k: int, seed: int = 0, **privacy: object) -> vr.Playbook:

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from veilroute import InvalidInputError, Rule, Watch
 from veilroute.arrays import Flags, Floats, Int32s, Members, as_members
-from veilroute.covering.fields import FieldsEngine
-from veilroute.covering.task import CoveringTask, prepare_task
-from veilroute.errors import InvalidInputError
-from veilroute.partition.bitmask import partition_by_bitmask
-from veilroute.partition.exact import partition_by_columns, partition_exact
-from veilroute.partition.local_search import partition_local_search
-from veilroute.partition.merge_bb import partition_merge_bb
-from veilroute.partition.result import Partition
-from veilroute.progress import Watch
-from veilroute.rules import Rule
+from veilroute.covering import CoveringTask, FieldsEngine, prepare_task
+from veilroute.partition import (
+    Partition,
+    partition_by_bitmask,
+    partition_by_columns,
+    partition_exact,
+    partition_local_search,
+    partition_merge_bb,
+)
 
 
 @dataclass(frozen=True, eq=False)

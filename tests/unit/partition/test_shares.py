@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.covering.task import far_matrix, prepare_task
-from veilroute.partition.shares import Items
+from veilroute.covering import far_matrix, prepare_task
+from veilroute.partition import Items
 
 NUM = 60
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import veilroute as vr
 from reference import is_spread
-from veilroute.partition.first import split_into_classes
+from veilroute.partition import split_into_classes
 from veilroute.rules import KAndEll
 
 # 0, 1 and 2 stand in one heap, 3 and 4 in another; 5 is far from all.

@@ -15,14 +15,10 @@ from hypothesis import strategies as st
 import veilroute as vr
 from reference import best_partition
 from strategies import privacies, problems
-from veilroute.covering.task import k_and_ell, prepare_task
-from veilroute.kernels.strolls import find_strolls
-from veilroute.partition.class_space import ClassSpace
-from veilroute.partition.local_search import greedy_partition
-from veilroute.partition.master import Bounding
-from veilroute.partition.result import Record
-from veilroute.partition.strolls import StrollSearch, raise_by_strolls
-from veilroute.progress import OutOfTimeError, Watch
+from veilroute import OutOfTimeError, Watch
+from veilroute.covering import k_and_ell, prepare_task
+from veilroute.kernels import find_strolls
+from veilroute.partition import Bounding, ClassSpace, Record, StrollSearch, greedy_partition, raise_by_strolls
 
 
 def rooms(num: int, seed: int, *, radius: float = 0, num_trips: int = 1) -> vr.Problem:

@@ -12,16 +12,12 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from veilroute import Rule, Watch
 from veilroute.arrays import as_members
-from veilroute.covering.task import CoveringTask, prepare_task, who_can_hide
-from veilroute.kernels.weighing import mark_splitting
-from veilroute.partition.bitmask import partition_by_bitmask
-from veilroute.partition.class_space import Prices
-from veilroute.partition.exact import partition_by_columns
-from veilroute.partition.result import Partition
-from veilroute.partition.weighed_space import WeighedSpace
-from veilroute.progress import Watch
-from veilroute.rules import RiskBound, Rule
+from veilroute.covering import CoveringTask, prepare_task, who_can_hide
+from veilroute.kernels import mark_splitting
+from veilroute.partition import Partition, Prices, WeighedSpace, partition_by_bitmask, partition_by_columns
+from veilroute.rules import RiskBound
 
 BETAS = (0.5, 0.4, 0.35, 0.6, 0.75)
 ONE_WAY = 100  # from this seed on ways back are longer, and from the next hundred on members are seen from afar

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from veilroute import OutOfTimeError, Watch
 from veilroute.arrays import Node, as_members
-from veilroute.covering.engines import CoverMemo
-from veilroute.covering.prefixes import Completions
-from veilroute.covering.task import prepare_task
-from veilroute.planners.cbp import Cluster, Leads
-from veilroute.progress import OutOfTimeError, Watch
+from veilroute.covering import Completions, CoverMemo, prepare_task
+from veilroute.planners import Cluster, Leads
 
 
 @pytest.fixture

@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 import veilroute as vr
+from veilroute import Watch
 from veilroute.arrays import Node, as_members
-from veilroute.covering.task import prepare_task
-from veilroute.planners.cbp import Cluster, Leads, _merge_small, _Middle, cluster_members
-from veilroute.progress import Watch
+from veilroute.covering import prepare_task
+from veilroute.planners import Cluster, Leads, cluster_members
+from veilroute.planners.cbp import _merge_small, _Middle
 
 
 def corridor(length: int) -> vr.Domain:

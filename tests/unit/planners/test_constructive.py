@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.planners.constructive import join_walks
+from veilroute.planners import join_walks
 
 
 def line(num: int = 5, *, both_ways: bool = True) -> vr.Domain:

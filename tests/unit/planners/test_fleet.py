@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.kernels.day_tours import insertion_costs, join_tours, spanning_cost
-from veilroute.partition.day_tours import DayTours
-from veilroute.planners.fleet import order_rates
+from veilroute.kernels import insertion_costs, join_tours, spanning_cost
+from veilroute.partition import DayTours
+from veilroute.planners import order_rates
 
 CITY = vr.generate_streets(20, 20, seed=2)
 HOMES = vr.draw_candidates(CITY, 0, 0, 15, seed=1)

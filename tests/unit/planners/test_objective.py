@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from veilroute import playbook_from_json
 from veilroute.arrays import Members, as_members
-from veilroute.covering.fields import FieldsEngine
-from veilroute.covering.task import prepare_task
+from veilroute.covering import FieldsEngine, prepare_task
 from veilroute.jsontext import dump_canonical
-from veilroute.playbook import playbook_from_json
 
 
 def building(num: int, seed: int, *, objective: str = "mac", num_trips: int = 1) -> vr.Problem:

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import veilroute as vr
 from strategies import privacies, problems
-from veilroute.domain.geography import street_domain
-from veilroute.domain.graph import Label
+from veilroute.domain import Label, street_domain
 
 THERE, BACK = vr.Trip((1, 32), (21, 36)), vr.Trip((21, 36), (2, 1))
 

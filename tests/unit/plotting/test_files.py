@@ -9,7 +9,7 @@ import matplotlib as mpl
 import pytest
 
 import veilroute as vr
-from veilroute.errors import UnknownMethodError
+from veilroute import UnknownMethodError
 from veilroute.plotting import draw_playbook
 
 MAGIC = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}

@@ -18,8 +18,7 @@ import pytest
 
 import veilroute as vr
 from street_samples import ATTRIBUTION, as_written_before, exposed_book, little_book, little_town
-from veilroute.plotting.domain_plot import bend_walks, street_lines
-from veilroute.plotting.html_map import html_map, join_modules, write_html_map
+from veilroute.plotting import bend_walks, html_map, join_modules, street_lines, write_html_map
 
 EVIL = "</script><script>alert(1)</script><!-- {{js}} \u2028"
 

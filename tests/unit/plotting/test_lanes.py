@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from veilroute.arrays import Points
-from veilroute.plotting.lanes import Lanes, Walk, assign_lanes
-from veilroute.plotting.routes import cornered_path, lane_sizes, rounded_path, route_path
+from veilroute.plotting import Lanes, Walk, assign_lanes, cornered_path, lane_sizes, rounded_path, route_path
 
 # 3 x 4 lattice, nodes numbered row by row.
 LATTICE = np.array([(float(x), float(y)) for y in range(3) for x in range(4)])

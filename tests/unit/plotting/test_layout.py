@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.plotting.frame import lay_out
+from veilroute.plotting import lay_out
 
 
 def test_a_line_is_laid_out_straight_from_left_to_right(line5: vr.Domain) -> None:

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from veilroute.plotting.marks import spread_marks
-from veilroute.plotting.routes import arrow_heads, arrows_along
+from veilroute.plotting import arrow_heads, arrows_along, spread_marks
 
 
 def test_marks_with_room_stay_where_they_belong() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import veilroute as vr
 from street_samples import little_book
-from veilroute.plotting.html_map import html_map
+from veilroute.plotting import html_map
 
 EVIL = "</iframe></script><script>alert(1)</script>"
 

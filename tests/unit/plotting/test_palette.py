@@ -7,8 +7,8 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from veilroute.arrays import Floats
-from veilroute.formats.geojson import OKABE_ITO
-from veilroute.plotting.palette import FLOOR, WALL, class_style, luminance, mix
+from veilroute.formats import OKABE_ITO
+from veilroute.plotting import FLOOR, WALL, class_style, luminance, mix
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
 SIGHT = {

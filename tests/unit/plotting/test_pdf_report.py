@@ -14,8 +14,7 @@ import pytest
 import veilroute as vr
 from drawn_books import triangle_book
 from street_samples import ATTRIBUTION, NAMES, exposed_book, little_book, two_trip_book
-from veilroute.plotting import pages, write_report
-from veilroute.plotting.pages import Pages, break_lines, text_in
+from veilroute.plotting import Pages, break_lines, pages, text_in, write_report
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 
 import veilroute as vr
-from veilroute.plotting import plot_domain, plot_playbook
-from veilroute.plotting.frame import frame_of
+from veilroute.plotting import frame_of, plot_domain, plot_playbook
 
 WEST, EAST = (1, 0), (1, 6)
 ROUTE = tuple((1, col) for col in range(7))

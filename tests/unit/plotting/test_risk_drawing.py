@@ -16,9 +16,7 @@ from matplotlib.patches import Rectangle
 import veilroute as vr
 from drawn_books import PLACES, triangle_book
 from street_samples import little_town
-from veilroute.plotting import draw_playbook, html_map, plot_playbook
-from veilroute.plotting.marks import letters
-from veilroute.plotting.playbook_plot import rings
+from veilroute.plotting import draw_playbook, html_map, letters, plot_playbook, rings
 
 
 @pytest.fixture

@@ -12,11 +12,10 @@ import pytest
 
 import veilroute as vr
 from street_samples import little_book, little_town, place, two_trip_book
-from veilroute.domain.grid import Anchor, grid_domain
-from veilroute.domain.turns import with_rules
+from veilroute import Anchor, grid_domain
+from veilroute.domain import with_rules
 from veilroute.jsontext import dump_canonical
-from veilroute.plotting.base_map import plane_of
-from veilroute.plotting.scene import domain_scene, instance_scene, playbook_scene
+from veilroute.plotting import domain_scene, instance_scene, plane_of, playbook_scene
 
 ROOM = ["....", ".@@.", "...."]
 

@@ -14,17 +14,16 @@ import pytest
 import veilroute as vr
 from drawn_books import triangle_book
 from street_samples import NAMES, exposed_book, little_book, little_problem, two_trip_book
-from veilroute import keys
-from veilroute.adversary.observers import Bayesian
-from veilroute.auditing.replay import is_hidden
-from veilroute.cli.route import SENTENCES as SAID
-from veilroute.cli.route import find_secret
-from veilroute.domain.graph import folded, label_text
-from veilroute.errors import VeilrouteError
+from veilroute import Playbook, VeilrouteError, keys
+from veilroute.adversary import Bayesian
+from veilroute.auditing import is_hidden
+from veilroute.cli import SENTENCES as SAID
+from veilroute.cli import find_secret
+from veilroute.domain import folded, label_text
 from veilroute.formats.route_text import route_text
 from veilroute.jsontext import dump_canonical
-from veilroute.playbook import Playbook
-from veilroute.plotting.seats import SENTENCES, _fold_table, _pack_gpx, drive_data, unpack_gpx, watch_data
+from veilroute.plotting import SENTENCES, drive_data, unpack_gpx, watch_data
+from veilroute.plotting.seats import _fold_table, _pack_gpx
 from veilroute.posterior import find_sights, measure_risk
 
 ROWS = ["........", ".@@..@..", "........", "..@@.@..", "........"]

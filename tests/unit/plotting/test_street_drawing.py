@@ -10,10 +10,17 @@ from matplotlib.lines import Line2D
 
 import veilroute as vr
 from street_samples import ATTRIBUTION, NAMES, little_book, little_town
-from veilroute.plotting import draw_playbook, plot_domain, plot_playbook
-from veilroute.plotting.domain_plot import bend_walks, scale_length_m, street_lines, street_rank
-from veilroute.plotting.frame import frame_of
-from veilroute.plotting.routes import arrows_along
+from veilroute.plotting import (
+    arrows_along,
+    bend_walks,
+    draw_playbook,
+    frame_of,
+    plot_domain,
+    plot_playbook,
+    scale_length_m,
+    street_lines,
+    street_rank,
+)
 
 
 def collections(ax: Axes, name: str) -> list[LineCollection]:

@@ -7,7 +7,7 @@ import pytest
 
 import veilroute as vr
 from street_samples import little_town
-from veilroute.streets.addresses import Address, AddressBook, Gazetteer, addresses_of
+from veilroute.streets import Address, AddressBook, Gazetteer, addresses_of
 
 BOOK = AddressBook.of(
     [

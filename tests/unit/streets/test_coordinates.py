@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veilroute.streets.coordinates import read_degrees, read_lat_lon
+from veilroute.streets import read_degrees, read_lat_lon
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,17 @@ import pytest
 
 import veilroute as vr
 from street_samples import ATTRIBUTION, NAMES, as_written_before, exposed_book, little_book, little_town, two_trip_book
-from veilroute.domain.geography import distance_text, duration_text, street_domain
-from veilroute.streets.directions import bearing, directions, directions_text, lay_route, street_called, turn_angle
-from veilroute.streets.sheets import class_routes, playbook_directions
+from veilroute.domain import distance_text, duration_text, street_domain
+from veilroute.streets import (
+    bearing,
+    class_routes,
+    directions_text,
+    lay_route,
+    playbook_directions,
+    street_called,
+    turn_angle,
+)
+from veilroute.streets.directions import directions
 
 
 def texts(*route: int, domain: vr.Domain | None = None, names: dict[Hashable, str] | None = None) -> list[str]:

@@ -12,9 +12,8 @@ import pytest
 import veilroute as vr
 from plain_turns import drawn_rules, is_legal
 from street_samples import little_town, place
-from veilroute.domain.geography import great_circle_m, street_domain
-from veilroute.domain.turns import Turns, with_rules
-from veilroute.streets.doors import DoorFinder, open_doors
+from veilroute.domain import Turns, great_circle_m, street_domain, with_rules
+from veilroute.streets import DoorFinder, open_doors
 
 METRE_LAT = 1 / 111_195
 METRE_LON = METRE_LAT / math.cos(math.radians(60.171))

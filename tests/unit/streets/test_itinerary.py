@@ -5,8 +5,8 @@ import pytest
 
 import veilroute as vr
 from street_samples import ATTRIBUTION, little_town, place
-from veilroute.domain.geography import street_domain, streets_of
-from veilroute.streets.directions import edge_number, lay_route
+from veilroute.domain import street_domain, streets_of
+from veilroute.streets import edge_number, lay_route
 
 BEACH = [(24.9425, 60.1699), (24.943, 60.1698), (24.9435, 60.1699)]
 

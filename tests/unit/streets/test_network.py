@@ -7,8 +7,7 @@ import pytest
 
 import veilroute as vr
 from osm_files import Row, on_grid, pack_ways
-from veilroute.streets.network import build_network
-from veilroute.streets.vehicles import Vehicle
+from veilroute.streets import Vehicle, build_network
 
 STEP_M = 111.195
 ROAD = {"highway": "residential", "maxspeed": "36"}

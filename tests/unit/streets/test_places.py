@@ -4,8 +4,8 @@ import pytest
 
 import veilroute as vr
 from street_samples import little_town, place
-from veilroute.domain.geography import street_domain
-from veilroute.streets.places import Located, Place, locate
+from veilroute.domain import street_domain
+from veilroute.streets import Located, Place, locate
 
 TOWN = little_town()
 LON, LAT = place(107)

@@ -8,7 +8,7 @@ import pytest
 import veilroute as vr
 from osm_files import Relation, Row, on_grid, pack_ways, restriction
 from veilroute.jsontext import dump_canonical
-from veilroute.streets.network import build_network
+from veilroute.streets import build_network
 
 TOWN: list[Row] = [
     (1, [11, 12, 13], {"highway": "residential", "maxspeed": "30"}),

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from osm_files import Relation, Row, on_grid, pack_ways, restriction
-from veilroute.streets.network import StreetNetwork, build_network
-from veilroute.streets.restrictions import kinds_for
-from veilroute.streets.rules import NETWORKS
+from veilroute import StreetNetwork
+from veilroute.streets import NETWORKS, build_network, kinds_for
 
 ROAD = {"highway": "residential"}
 # Streets around 22, 23, 33 and 32, cut at every junction, with a dead end or two at each.

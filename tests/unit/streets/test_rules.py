@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 import veilroute as vr
-from veilroute.streets import rules
-from veilroute.streets.rules import (
+from veilroute.streets import (
     BOLLARDS,
     CLOSED,
     NETWORKS,
@@ -14,6 +13,7 @@ from veilroute.streets.rules import (
     is_stopped,
     network_called,
     rule_way,
+    rules,
     way_speeds,
 )
 

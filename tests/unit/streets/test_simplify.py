@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veilroute.domain.connectivity import largest_component, strong_components
-from veilroute.streets.joining import join_segments, nodes_between
+from veilroute.domain import largest_component, strong_components
+from veilroute.streets import join_segments, nodes_between
 
 Pairs = list[tuple[int, int]]
 

@@ -5,8 +5,8 @@ import pytest
 
 import veilroute as vr
 from street_samples import little_town, place
-from veilroute.domain.geography import great_circle_m, street_domain
-from veilroute.streets.places import snap, span_text
+from veilroute.domain import great_circle_m, street_domain
+from veilroute.streets import snap, span_text
 
 
 def test_the_nearest_junction_and_how_far_it_is() -> None:

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from veilroute.streets import rules
-from veilroute.streets.rules import NETWORKS, Speeds, parse_kmh, way_speeds
+from veilroute.streets import NETWORKS, Speeds, parse_kmh, rules, way_speeds
 
 MILE = 1.609344
 

@@ -11,9 +11,8 @@ import pytest
 import veilroute as vr
 from drawn_books import triangle_book
 from street_samples import NAMES, exposed_book, little_book, little_town, two_trip_book
+from veilroute.streets import Schedule, Stops, class_routes, playbook_directions, route_itinerary
 from veilroute.streets.directions import directions
-from veilroute.streets.sheets import class_routes, playbook_directions, route_itinerary
-from veilroute.streets.stops import Schedule, Stops
 
 
 def stops_of(book: vr.Playbook, member: Hashable, trip: int = 0) -> list[tuple[int, tuple[Hashable, ...]]]:

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 import veilroute as vr
-from veilroute.domain.connectivity import reached_from
-from veilroute.domain.geography import street_domain
-from veilroute.streets.places import Located, check_distinct, check_joined, check_way
+from veilroute.domain import reached_from, street_domain
+from veilroute.streets import Located, check_distinct, check_joined, check_way
 
 
 def islands() -> vr.Domain:

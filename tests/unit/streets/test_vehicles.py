@@ -4,9 +4,17 @@ import pytest
 
 import veilroute as vr
 from osm_files import Row, on_grid, pack_ways
-from veilroute.streets.network import build_network
-from veilroute.streets.rules import NETWORKS, is_stopped, network_called, rule_way, way_speeds
-from veilroute.streets.vehicles import Vehicle, parse_metres, parse_tonnes
+from veilroute.streets import (
+    NETWORKS,
+    Vehicle,
+    build_network,
+    is_stopped,
+    network_called,
+    parse_metres,
+    parse_tonnes,
+    rule_way,
+    way_speeds,
+)
 
 ROAD = {"highway": "residential"}
 

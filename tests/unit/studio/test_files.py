@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from veilroute.errors import InvalidInputError
-from veilroute.studio.files import _BY_SUFFIX, MOST_NAME, classify, clean_name
+from veilroute import InvalidInputError
+from veilroute.studio import MOST_NAME, classify, clean_name
+from veilroute.studio.files import _BY_SUFFIX
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from veilroute.studio.guard import OUR_FAULT, Guard, allowed_hosts
+from veilroute.studio import OUR_FAULT, Guard, allowed_hosts
 
 
 async def hello(scope: Scope, receive: Receive, send: Send) -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from veilroute.studio.jobs import Limits, Supervisor
-from veilroute.studio.store import Job, Store
+from veilroute.studio import Job, Limits, Store, Supervisor
 
 
 @pytest.fixture

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from veilroute.errors import InvalidInputError
-from veilroute.studio.commands import Work, make_work
+from veilroute import InvalidInputError
+from veilroute.studio import JOB_KINDS, Work, check_job, make_work, refs_of
 from veilroute.studio.openapi import openapi
-from veilroute.studio.schema import JOB_KINDS, check_job, refs_of
 
 MAP, TABLE, BOOK, LEDGER = "1" * 16, "2" * 16, f"{'3' * 16}/playbook.json", "4" * 16
 KINDS = {MAP: "map", TABLE: "table", BOOK: "playbook", LEDGER: "ledger"}

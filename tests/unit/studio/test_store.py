@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from veilroute.studio.store import InUseError, Job, Store
+from veilroute.studio import InUseError, Job, Store
 
 
 @pytest.fixture

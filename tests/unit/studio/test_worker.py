@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from veilroute.cli.worker import Attempt, Interrupts
-from veilroute.studio.commands import make_work
-from veilroute.studio.store import Store
+from veilroute.cli import Attempt, Interrupts
+from veilroute.studio import Store, make_work
 
 SET = ("plan.json", "playbook.json", "scene.json")
 
