@@ -15,7 +15,7 @@ NOT_SLOW := -m "not slow"
 COVERED :=
 LEAST_COVERED := 95
 
-.PHONY: help demo demo-streets demo-fleet studio extracts test test-all test-browser test-compiling lint docs html doctest notebook bench format clean
+.PHONY: help demo demo-streets demo-fleet studio extracts test test-all test-browser golden golden-update test-compiling lint docs html doctest notebook bench format clean
 
 help:
 	@echo "make demo      plan, audit and draw two generated maps into demo-out/"
@@ -91,6 +91,13 @@ test-all:
 # Pages in a browser that is installed already; without one these tests are skipped. A module's tests share a server.
 test-browser: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(BROWSERS) --dist loadfile tests/browser
+
+# What has changed in the bytes that tests/golden/commands.toml makes: of all commands, or of COMMANDS="optimal day".
+golden: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python -m golden.differences $(COMMANDS)
+
+golden-update: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python -m golden.differences --update $(COMMANDS)
 
 test-compiling: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q $(NOT_SLOW) $(COVERED) $(COMPILING)
