@@ -23,7 +23,17 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from golden.runs import INPUTS, Digests, digest_all, files_of, held, read_commands, read_digests, write_digests
+from golden.runs import (
+    INPUTS,
+    Digests,
+    digest_all,
+    digest_pages,
+    files_of,
+    held,
+    read_commands,
+    read_digests,
+    write_digests,
+)
 
 ROOT = Path(__file__).parents[2]
 _NOTHING = object()
@@ -90,15 +100,23 @@ def differing(held_before: Digests, found: Digests) -> dict[str, list[str]]:
 
 
 def everywhere(names: list[str], folder: Path) -> list[tuple[str, int, dict[str, list[str]]]]:
-    """Of each setting its title, how many files were compared, and those that differ from what is held."""
-    rows = []
+    """Of each setting its title, how many files were compared, and those that differ.
+
+    What programs read is compared with what is held, and what is for people with what the first setting gives.
+    """
+    rows, first = [], Digests()
     expected = {name: files for name, files in read_digests().items() if name in names}
     for number, setting in enumerate(settings()):
         there = folder / str(number)
         there.mkdir(parents=True)
-        run_apart(there, names, *setting.options, environment=setting.environment)
-        found = digest_all(there, names)
-        rows.append((setting.title, sum(map(len, found.values())), differing(expected, found)))
+        run_apart(there, [*names, *read_commands("pages")], *setting.options, environment=setting.environment)
+        found, pages = digest_all(there, names), digest_pages(there)
+        first = first or pages
+        num_files = sum(len(files) for files in (*found.values(), *pages.values()))
+        differ = differing(expected, found)
+        for name, files in differing(first, pages).items():
+            differ[name] = [*differ.get(name, ()), *files]
+        rows.append((setting.title, num_files, differ))
         shutil.rmtree(there)
     return rows
 

@@ -83,8 +83,8 @@ _ADVICE = {
 """Advice to drivers, in sentences, at the head of a file. All else of these files is held."""
 
 
-def read_commands(num_workers: int = 1) -> dict[str, list[str]]:
-    """What is typed, by the name of the command."""
+def read_commands(kind: str = "commands", num_workers: int = 1) -> dict[str, list[str]]:
+    """What is typed, by the name of the command; of the kind ``pages`` what writes for people only."""
     table = tomllib.loads((HERE / "commands.toml").read_text(encoding="utf-8"))
     words = table["words"] | {"workers": f"--workers {num_workers}"}
 
@@ -93,7 +93,7 @@ def read_commands(num_workers: int = 1) -> dict[str, list[str]]:
             step = filled
         return step
 
-    return {name: [fill(step) for step in steps] for name, steps in table["commands"].items()}
+    return {name: [fill(step) for step in steps] for name, steps in table[kind].items()}
 
 
 class Runs:
@@ -101,7 +101,7 @@ class Runs:
 
     def __init__(self, root: Path, num_workers: int = 1) -> None:
         self.root = root
-        self.commands = read_commands(num_workers)
+        self.commands = {**read_commands(num_workers=num_workers), **read_commands("pages", num_workers)}
         self._done: set[str] = set()
 
     def run(self, name: str) -> Path:
@@ -121,7 +121,7 @@ class Runs:
 
     def run_all(self) -> Path:
         """The folder of all folders."""
-        for name in self.commands:
+        for name in read_commands():
             self.run(name)
         return self.root
 
@@ -166,6 +166,16 @@ def files_of(root: Path, name: str) -> list[str]:
     if name == INPUTS:
         return [file for file in files if not (HERE / INPUTS / file).exists()]
     return [file for file in files if not any(fnmatch(f"{name}/{file}", pattern) for pattern in NOT_HELD)]
+
+
+def digest_pages(root: Path) -> Digests:
+    """The digests of what is for people, but for reports of experiments, in which there are times."""
+    found: Digests = {}
+    for path in sorted(path for path in root.rglob("*") if path.is_file()):
+        name, *parts = path.relative_to(root).parts
+        if name not in (INPUTS, "study", "suite") and (path.suffix not in HELD or name in read_commands("pages")):
+            found.setdefault(name, {})["/".join(parts)] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
 
 
 def held(root: Path, name: str, file: str) -> bytes:
@@ -258,7 +268,7 @@ def main() -> None:
     parser.add_argument("--backwards", action="store_true", help="begin with the last command")
     asked = parser.parse_args()
     runs = Runs(asked.folder, asked.workers)
-    names = [name for name in (INPUTS, *runs.commands) if not asked.names or name in asked.names]
+    names = [name for name in (INPUTS, *runs.commands) if name in (asked.names or (INPUTS, *read_commands()))]
     for name in reversed(names) if asked.backwards else names:
         runs.run(name)
 
