@@ -102,21 +102,19 @@ def differing(held_before: Digests, found: Digests) -> dict[str, list[str]]:
 def everywhere(names: list[str], folder: Path) -> list[tuple[str, int, dict[str, list[str]]]]:
     """Of each setting its title, how many files were compared, and those that differ.
 
-    What programs read is compared with what is held, and what is for people with what the first setting gives.
+    What programs read in the first setting is compared with what is held; all else, also what is for people, with what
+    the first setting gives.
     """
-    rows, first = [], Digests()
+    rows = []
     expected = {name: files for name, files in read_digests().items() if name in names}
     for number, setting in enumerate(settings()):
         there = folder / str(number)
         there.mkdir(parents=True)
         run_apart(there, [*names, *read_commands("pages")], *setting.options, environment=setting.environment)
         found, pages = digest_all(there, names), digest_pages(there)
-        first = first or pages
-        num_files = sum(len(files) for files in (*found.values(), *pages.values()))
-        differ = differing(expected, found)
-        for name, files in differing(first, pages).items():
-            differ[name] = [*differ.get(name, ()), *files]
-        rows.append((setting.title, num_files, differ))
+        both = {name: found.get(name, {}) | pages.get(name, {}) for name in {*found, *pages}}
+        rows.append((setting.title, sum(map(len, both.values())), differing(expected, both if number else found)))
+        expected = expected if number else both
         shutil.rmtree(there)
     return rows
 
