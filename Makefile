@@ -19,7 +19,7 @@ LEAST_COVERED := 95
 MUTANTS := 620
 LEAST_KILLED := 85
 
-.PHONY: help demo demo-streets demo-fleet studio extracts test test-all test-browser test-compiling test-lowest mutants
+.PHONY: help demo demo-streets demo-fleet studio extracts test test-all test-browser test-compiling test-lowest mutants golden golden-update
 .PHONY: lint docs html doctest notebook bench format clean
 
 help:
@@ -113,6 +113,13 @@ mutants: $(VENV)/.installed-dev
 # Pages in a browser that is installed already; without one these tests are skipped. A module's tests share a server.
 test-browser: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(BROWSERS) --dist loadfile tests/browser
+
+# What has changed in the bytes that tests/golden/commands.toml makes: of all commands, or of COMMANDS="optimal day".
+golden: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python -m golden.differences $(COMMANDS)
+
+golden-update: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python -m golden.differences --update $(COMMANDS)
 
 test-compiling: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q $(NOT_SLOW) $(COVERED) $(COMPILING)
