@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import veilroute as vr
 from veilroute import Incumbent, Progress, Watch
 
 
@@ -17,7 +16,6 @@ def test_gap_is_relative_to_the_bound_and_never_negative(mac: float, bound: floa
 
 
 def test_without_incumbent_or_bound_there_is_no_gap() -> None:
-    assert Progress("search").gap is None
     assert Progress("search", incumbent=Incumbent(1.0, 8, 0.1)).gap is None
     assert Progress("search", bound=0.1).gap is None
 
@@ -61,18 +59,3 @@ def test_a_silent_watch_remembers_all_the_same() -> None:
     watch.tell_bound("search", 0.2)
     watch.tell("search")
     assert (watch.incumbent, watch.bound) == (found, 0.2)
-
-
-def test_searches_report_the_best_so_far_until_their_end() -> None:
-    domain = vr.generate_rooms(20, 26, seed=2)
-    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
-    places = vr.draw_candidates(domain, start, goal, 8, seed=1)
-    heard: list[Progress] = []
-    problem = vr.Problem(domain, [vr.Trip(start, goal)], places)
-    playbook = vr.solve(problem, vr.Privacy(k=2), planner="pbp", partitioner="df-bb", progress=heard.append)
-    first = next(at for at, report in enumerate(heard) if report.incumbent is not None)
-    assert all(report.incumbent is not None for report in heard[first:])
-    last = heard[-1].incumbent
-    assert last is not None
-    assert last.num_anonymized == 8
-    assert last.mac == pytest.approx(playbook.mac)

@@ -8,7 +8,7 @@ from veilroute.covering.cover import Cover, cover
 from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from veilroute.arrays import Members, as_members
+    from veilroute.arrays import Members, Node, as_members
     from veilroute.covering.astar import HEURISTICS, AStarEngine
     from veilroute.covering.crew import ClusterCrew, Crew, Sweeps, at_work, num_threads
     from veilroute.covering.engines import ENGINES, CoverMemo

@@ -72,9 +72,9 @@ def test_no_time_at_all_is_a_sound_playbook(options: dict[str, Any], problem: vr
 
 
 def test_a_set_too_large_for_its_engine_costs_the_proof_not_the_answer() -> None:
-    """Twenty-two on a line, all in one set at first, which is more than fields take."""
+    """Twenty-two on a line, all in one set at first, which is more than the heuristic takes."""
     problem = vr.Problem(vr.grid_domain(["." * 24]), [vr.Trip((0, 0), (0, 23))], [(0, c) for c in range(1, 23)])
-    options: dict[str, Any] = {"partitioner": "df-bb", "branch_order": "join-first", "engine": "fields"}
+    options: dict[str, Any] = {"partitioner": "df-bb", "branch_order": "join-first", "heuristic": "tour"}
     playbook = vr.solve(problem, vr.Privacy(k=2), planner="pbp", **options)
     assert (playbook.apr, playbook.mac) == (1, 0)
     assert playbook.options["stopped_early"] and not playbook.search_completed

@@ -83,7 +83,7 @@ def test_gathered_classes_are_heavy_enough_and_cost_what_is_said() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("limit_s", [4, 20])
-def test_who_needs_more_light_ones_than_are_priced_exactly_is_hidden(limit_s: float) -> None:
+def test_a_heavy_member_that_needs_more_light_ones_than_are_priced_exactly_is_hidden(limit_s: float) -> None:
     prior = [18.0] + [1.0] * 39
     problem = rooms(40, seed=4, prior=prior)
     playbook = vr.solve(problem, vr.Privacy(risk=0.5), time_limit_s=limit_s)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from itertools import combinations, pairwise, permutations
 from random import Random
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
-from hypothesis import strategies as st
 
 import veilroute as vr
 from reference import best_partition
@@ -125,19 +123,3 @@ def test_the_bound_of_strolls_is_below_the_optimum(problem: vr.Problem, privacy:
     assert record.best.num_grouped <= anonymized
     if record.best.num_grouped == anonymized:
         assert record.best.total >= mac * anonymized - 1e-9
-
-
-@given(problems(max_nodes=9, max_candidates=7), privacies(max_k=5), st.booleans())
-def test_optima_are_the_same_by_way_of_strolls(problem: vr.Problem, privacy: vr.Privacy, combines: bool) -> None:
-    assume(2 <= privacy.k <= len(problem.counted))
-    with (
-        patch("veilroute.partition.exact.MAX_TRIED", 0),
-        patch("veilroute.partition.columns.LARGE_K", 2),
-        patch("veilroute.partition.columns.FEW_MEMBERS", 0),
-        patch("veilroute.partition.columns.MAX_COMBINED", 20 if combines else 0),
-    ):
-        playbook = vr.solve(problem, privacy)
-    _, anonymized, mac = best_partition(problem, privacy)
-    assert playbook.status == ("optimal" if anonymized else "infeasible")
-    assert playbook.mac == (None if mac is None else pytest.approx(mac, abs=1e-9))
-    assert vr.audit(playbook).holds
