@@ -5,10 +5,11 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from random import Random
 
 import veilroute as vr
-from veilroute.domain import Turns, with_rules
+from veilroute.domain import Turns
 
 Edge = tuple[int, int, float]
 
@@ -86,15 +87,23 @@ def drawn_edges(rng: Random, num_nodes: int) -> list[Edge]:
     return [(tail, head, price) for (tail, head), price in sorted(found.items())]
 
 
-def drawn_problem(seed: int) -> tuple[vr.Problem, list[Edge], Turns]:
-    """A trip on a small graph with rules, with whole or broken costs; the goal may be the start."""
+def drawn_problem(seed: int, num_closed: int = 0) -> tuple[vr.Problem, list[Edge], Turns]:
+    """A trip on a small graph with rules, with whole or broken costs; the goal may be the start.
+
+    So many edges are closed: banned stretches may lead over them.
+    """
     rng = Random(seed)
     num_nodes = rng.randint(5, 12)
     edges = drawn_edges(rng, num_nodes)
     turns = drawn_rules(rng, neighbours(edges), num_nodes, costs=(0, 0, 2))
+    edges = sorted(rng.sample(edges, len(edges) - num_closed))
     prices = [price if seed % 2 else float(price) for _, _, price in edges]
     domain = vr.Domain.from_edges(num_nodes, [e[0] for e in edges], [e[1] for e in edges], prices)
     nodes = rng.sample(range(num_nodes), num_nodes)
     start, goal = nodes[0], nodes[rng.choice((0, 1))]
     candidates = nodes[2 : 2 + rng.randint(1, 4)]
-    return vr.Problem(with_rules(domain, turns), [vr.Trip(start, goal)], candidates), edges, turns
+    return (
+        vr.Problem(replace(domain, turns=None if turns.is_free else turns), [vr.Trip(start, goal)], candidates),
+        edges,
+        turns,
+    )

@@ -139,26 +139,6 @@ def test_a_stop_gives_a_valid_playbook_without_proof(
     assert playbook.mac is None or best.mac <= playbook.mac
 
 
-def test_pbp_keeps_a_finite_m_but_proves_nothing(line5: vr.Domain) -> None:
-    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
-    playbook = vr.solve(problem, vr.Privacy(k=2, m=2), planner="pbp")
-    assert playbook.status == "feasible"
-    assert playbook.mac_lower_bound is None
-    assert vr.audit(playbook).holds
-    assert vr.solve(problem, vr.Privacy(k=2, m=2)).status == "optimal"
-
-
-def test_finite_m_is_not_called_infeasible_where_walks_part_later() -> None:
-    domain = vr.Domain.from_edges(4, [0, 1, 0, 2], [1, 3, 2, 3], [1] * 4)
-    problem = vr.Problem(domain, [vr.Trip(0, 3)], [1, 2])
-    short = vr.solve(problem, vr.Privacy(k=2, ell=0, m=1))
-    assert short.status == "optimal"
-    assert short.apr == 1
-    assert vr.audit(short).holds
-    assert vr.solve(problem, vr.Privacy(k=2, ell=0, m=1), planner="pbp").status == "feasible"
-    assert vr.solve(problem, vr.Privacy(k=2, ell=0)).status == "infeasible"
-
-
 def test_large_integer_costs_are_compared_exactly() -> None:
     big = 10**9
     edges = [(0, 1, big), (1, 2, 1), (2, 3, big), (0, 2, big + 1), (2, 1, 1), (1, 3, big + 1)]
