@@ -38,6 +38,7 @@ def test_every_report_has_what_was_found_and_proved_before() -> None:
         (better, 0.2),
     ]
     assert (heard[3].stage, heard[3].done, heard[3].total) == ("search", 3, 9)
+    assert (watch.incumbent, watch.bound) == (better, 0.2)
     assert heard[3].incumbent is found, "the same object until there is a better one"
     assert better.elapsed_s >= found.elapsed_s
     assert heard[-1].gap == pytest.approx(1.0)
@@ -51,11 +52,3 @@ def test_a_bound_is_for_one_number_of_members() -> None:
     watch.tell_improvement("search", 8, 0.5)
     watch.tell_bound("search", 0.01)
     assert [one.bound for one in heard] == [0.05, 0.05, None, 0.01]
-
-
-def test_a_silent_watch_remembers_all_the_same() -> None:
-    watch = Watch()
-    found = watch.tell_improvement("search", 8, 0.5)
-    watch.tell_bound("search", 0.2)
-    watch.tell("search")
-    assert (watch.incumbent, watch.bound) == (found, 0.2)

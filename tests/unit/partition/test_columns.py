@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from functools import partial
 from itertools import combinations
-from random import Random
 
 import numpy as np
 import pytest
 
 import veilroute as vr
 from reference import is_spread
+from strategies import rooms
 from veilroute import Progress, Watch
 from veilroute.covering import KAndEll, as_members, k_and_ell, prepare_task
 from veilroute.partition import (
@@ -22,15 +22,6 @@ from veilroute.partition import (
     partition_by_columns,
     separate,
 )
-
-
-def rooms(num: int, seed: int = 0, *, radius: float = 0, num_trips: int = 1, side: int = 25) -> vr.Problem:
-    domain = vr.generate_rooms(side, side, seed=seed)
-    rng = Random(seed)
-    cells = [domain.label(node) for node in range(domain.num_nodes)]
-    trips = [vr.Trip(rng.choice(cells), rng.choice(cells), weight) for weight in (1.0, 2.0)[:num_trips]]
-    candidates = vr.draw_candidates(domain, trips[0].start, trips[0].goal, num, seed=seed)
-    return vr.Problem(domain, trips, candidates, vr.WithinDistance(radius))
 
 
 def space_of(problem: vr.Problem, privacy: vr.Privacy, *, m: int | None = None) -> ClassSpace:

@@ -1,24 +1,15 @@
 """Classes under a prior of more members than are priced exactly."""
 
 from itertools import pairwise
-from random import Random
 
 import numpy as np
 import pytest
 
 import veilroute as vr
+from strategies import rooms
 from veilroute import Watch
 from veilroute.covering import MAX_TOUR, ClassWalks, TourCosts, prepare_task
 from veilroute.kernels import gather_class, order_members
-
-
-def rooms(num: int, seed: int, prior: list[float] | None = None) -> vr.Problem:
-    domain = vr.generate_rooms(25, 25, seed=seed)
-    rng = Random(seed)
-    cells = [domain.label(node) for node in range(domain.num_nodes)]
-    trip = vr.Trip(rng.choice(cells), rng.choice(cells))
-    candidates = vr.draw_candidates(domain, trip.start, trip.goal, num, seed=seed)
-    return vr.Problem(domain, [trip], candidates, prior=prior)
 
 
 def costs_of(problem: vr.Problem) -> TourCosts:

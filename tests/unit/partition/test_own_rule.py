@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -13,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 import veilroute as vr
+from reference import set_partitions
 from veilroute import InvalidInputError, Rule, Watch
 from veilroute.covering import CoveringTask, FieldsEngine, Members, as_members, prepare_task
 from veilroute.partition import (
@@ -76,31 +76,14 @@ class Prices:
         return self.known[members]
 
 
-def all_partitions(members: Members) -> Iterator[tuple[tuple[Members, ...], int]]:
-    """Every way to put members into odd classes of three to seven or to leave them out, and how many are left out."""
-    if not members:
-        yield (), 0
-        return
-    first, rest = members[0], members[1:]
-    for classes, num_out in all_partitions(rest):
-        yield classes, num_out + 1
-    for size in (3, 5, 7):
-        for others in combinations(rest, size - 1):
-            for classes, num_out in all_partitions(tuple(i for i in rest if i not in others)):
-                yield ((first, *others), *classes), num_out
-
-
 def brute_force(rule: Odd, price: Prices) -> tuple[int, float]:
     """How many members can be in classes, and the least that this costs."""
     best = (0, 0.0)
-    for classes, num_out in all_partitions(as_members(range(rule.num))):
-        grouped = rule.num - num_out
-        if grouped < best[0] or not all(rule.together[a, b] for c in classes for a, b in combinations(c, 2)):
-            continue
-        cost = sum(map(price, classes))
-        if grouped > best[0] or cost < best[1]:
-            best = grouped, cost
-    return best
+    for groups in set_partitions(list(range(rule.num))):
+        classes = [as_members(group) for group in groups if len(group) > 1]
+        if all(len(c) % 2 and all(rule.together[a, b] for a, b in combinations(c, 2)) for c in classes):
+            best = min(best, (-sum(map(len, classes)), sum(map(price, classes))))
+    return -best[0], best[1]
 
 
 def check(found: Partition, rule: Odd, price: Prices) -> list[float]:

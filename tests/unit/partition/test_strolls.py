@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import combinations, pairwise, permutations
-from random import Random
 
 import numpy as np
 import pytest
@@ -12,20 +11,11 @@ from hypothesis import assume, given
 
 import veilroute as vr
 from reference import best_partition
-from strategies import privacies, problems
+from strategies import privacies, problems, rooms
 from veilroute import OutOfTimeError, Watch
 from veilroute.covering import k_and_ell, prepare_task
 from veilroute.kernels import find_strolls
 from veilroute.partition import Bounding, ClassSpace, Record, StrollSearch, greedy_partition, raise_by_strolls
-
-
-def rooms(num: int, seed: int, *, radius: float = 0, num_trips: int = 1) -> vr.Problem:
-    domain = vr.generate_rooms(25, 25, seed=seed)
-    rng = Random(seed)
-    cells = [domain.label(node) for node in range(domain.num_nodes)]
-    trips = [vr.Trip(rng.choice(cells), rng.choice(cells), weight) for weight in (1.0, 2.0)[:num_trips]]
-    candidates = vr.draw_candidates(domain, trips[0].start, trips[0].goal, num, seed=seed)
-    return vr.Problem(domain, trips, candidates, vr.WithinDistance(radius))
 
 
 def space_of(problem: vr.Problem, privacy: vr.Privacy) -> ClassSpace:
