@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -17,7 +18,7 @@ from veilroute.covering import k_and_ell, prepare_task
 from veilroute.partition import Partition, partition_df_bb, partition_merge_bb
 
 
-def run(problem: vr.Problem, privacy: vr.Privacy, method: str, **options: str) -> tuple[Partition, Best]:
+def run(problem: vr.Problem, privacy: vr.Privacy, method: str, **options: Any) -> tuple[Partition, Best]:
     search, task = PlainSearch(World(problem), privacy.k, privacy.ell), prepare_task(problem)
     rule = k_and_ell(problem, task, privacy)
     if method == "merge-bb":

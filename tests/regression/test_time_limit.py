@@ -14,7 +14,8 @@ import veilroute as vr
 from veilroute.covering import Sweeper
 
 NUM = 120
-Floats, Indices = npt.NDArray[np.float64], npt.NDArray[np.uint32]
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.uint32]
 
 
 class Sweeps:
