@@ -57,7 +57,7 @@ def build_visibility(rng: Random, kind: str, num_nodes: int) -> vr.Visibility:
 def rooms(
     num: int, seed: int = 0, *, radius: float = 0, num_trips: int = 1, prior: list[float] | None = None
 ) -> vr.Problem:
-    """A building with so many candidates, for what a handful of nodes does not show."""
+    """A building with this many candidates, for what a handful of nodes does not show."""
     domain = vr.generate_rooms(25, 25, seed=seed)
     rng = Random(seed)
     cells = [domain.label(node) for node in range(domain.num_nodes)]

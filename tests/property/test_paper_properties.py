@@ -81,7 +81,7 @@ def test_m_pbp_gives_k_ell_m_anonymity_and_becomes_pbp(
     ell=st.sampled_from([0, 1, 2, 3]),
     m=st.sampled_from([None, 1, 4]),
 )
-def test_the_planner_of_theorem_2_hides_whoever_can_be_hidden(
+def test_the_planner_of_theorem_2_hides_everybody_who_can_be_hidden(
     problem: vr.Problem, k: int, ell: float, m: int | None
 ) -> None:
     """Theorem 2: on undirected graphs the walk that the proof builds hides every anonymizable candidate."""

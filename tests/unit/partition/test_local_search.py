@@ -198,7 +198,7 @@ def test_many_members_and_large_classes(num: int, k: int, effort: int, part: flo
 
 
 def test_one_way_streets_leave_out_who_cannot_be_grouped() -> None:
-    """From 0 two one-way roads to 7: whoever is on one of them is never on the other."""
+    """From 0 two one-way roads to 7: a walk on one of them is never on the other."""
     tails, heads = [0, 1, 2, 0, 4, 5], [1, 2, 7, 4, 5, 7]
     domain = vr.Domain.from_edges(8, [*tails, 0, 6], [*heads, 6, 7], [1] * 8)
     problem = vr.Problem(domain, [vr.Trip(0, 7)], [1, 2, 4, 5, 6])

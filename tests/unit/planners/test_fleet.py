@@ -188,7 +188,7 @@ def test_the_time_is_kept_and_a_stop_gives_the_best_so_far() -> None:
     assert stopped.claims.num_anonymized == len(HOMES)
 
 
-def test_simulated_days_are_the_same_for_all_partitions_and_dearer_than_without_hiding() -> None:
+def test_simulated_days_are_the_same_for_all_partitions_and_more_expensive_than_without_hiding() -> None:
     pytest.importorskip("pyvrp")
     terms = vr.Terms((vr.Van(0, 0),) * 2, capacity=24, iterations=30)
     one, other = (
