@@ -69,6 +69,9 @@ def test_a_walk_and_a_bound_when_stopped_at_once(engine: str, heuristic: str | N
     # A good heuristic is done before it first looks at the clock.
     assert stopped.status == ("optimal" if stopped.cost == stopped.lower_bound else "feasible")
     assert (stopped.walk[0], stopped.walk[-1]) == (problem.trips[0].start, problem.trips[0].goal)
+    alone = in_rooms(1, 0)  # the quick walk past one place is the best there is
+    found = vr.cover(alone, alone.candidates, engine=engine, heuristic=heuristic, should_stop=lambda: True)
+    assert (found.status, found.lower_bound) == ("optimal", found.cost)
 
 
 def test_ties_go_to_the_state_that_was_generated_first() -> None:

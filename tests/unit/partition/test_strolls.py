@@ -113,3 +113,13 @@ def test_the_bound_of_strolls_is_below_the_optimum(problem: vr.Problem, privacy:
     assert record.best.num_grouped <= anonymized
     if record.best.num_grouped == anonymized:
         assert record.best.total >= mac * anonymized - 1e-9
+
+
+@pytest.mark.parametrize(("seed", "k", "num_trips", "part"), [(3, 5, 1, 0.61), (3, 4, 2, 0.63), (1, 3, 1, 0.73)])
+def test_the_bound_of_strolls_is_not_far_below_the_optimum(seed: int, k: int, num_trips: int, part: float) -> None:
+    problem, privacy = rooms(14, seed, num_trips=num_trips), vr.Privacy(k=k)
+    space = space_of(problem, privacy)
+    bounding = Bounding(space, 0, Watch())
+    raise_by_strolls(bounding, Record(greedy_partition(space, Watch()), Watch()))
+    optimum = (vr.solve(problem, privacy).mac or 0.0) * 14
+    assert part * optimum <= bounding.bound <= optimum
