@@ -7,16 +7,16 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_matrix
 
 import veilroute as vr
 from veilroute import Certificate, Cut, DualPrices
-from veilroute.arrays import Floats
 from veilroute.auditing import measure_risk, replay_playbook
 from veilroute.covering import CoveringTask, FieldsEngine, far_matrix, prepare_task
 
-Floats = Floats
+Floats = npt.NDArray[np.float64]
 Group = tuple[int, ...]
 
 

@@ -79,8 +79,9 @@ class CrowdedSpace(ClassSpace):
 
     rule: KAndEll
 
-    def __init__(self, task: CoveringTask, rule: KAndEll) -> None:
+    def __init__(self, task: CoveringTask, rule: KAndEll, *, most_strolled: float = _MOST_STROLLED) -> None:
         super().__init__(task, rule)
+        self._most_strolled = most_strolled
         self.width = min(self.largest, MAX_DEPTH if isinstance(self.prices_of, TourCosts) else _WIDEST_BY_FIELDS)
         self.clusters, self.num_clusters = find_groups(~self.far)
         self.floors: Floats = np.empty((0, 0))
@@ -111,7 +112,7 @@ class CrowdedSpace(ClassSpace):
         from_start, to_goal, between = self.prices_of.steps(watch)
         between = np.ascontiguousarray(between)
         num = self.num
-        affordable = max(1, int(math.log2(max(1.0, _MOST_STROLLED / (self.k * num**3)))))
+        affordable = max(1, int(math.log2(max(1.0, self._most_strolled / (self.k * num**3)))))
         num_near = min(_NUM_REMEMBERED, self.num_clusters, affordable)
         is_own = self.clusters[:, None] == np.arange(self.num_clusters)
         there_and_back = np.full((num, self.num_clusters), np.inf)

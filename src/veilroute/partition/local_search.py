@@ -284,8 +284,11 @@ def improve(space: ClassSpace, grouping: Grouping, *, seed: int, effort: int, wa
 class LocalSearch:
     """A local search that can be paused. When the time is over before the costs are there, it does nothing."""
 
-    def __init__(self, space: ClassSpace, grouping: Grouping, *, seed: int, watch: Watch) -> None:
+    def __init__(
+        self, space: ClassSpace, grouping: Grouping, *, seed: int, watch: Watch, work_per_look: int = _WORK_PER_LOOK
+    ) -> None:
         self._space = space
+        self._work_per_look = work_per_look if space.is_known else _WORK_PER_ASKING
         self._begun_with = grouping
         self._tours: Tours | None = None
         self.is_stopped = False
@@ -324,7 +327,7 @@ class LocalSearch:
                 self.is_stopped = True
                 return
             watch.tell("local search", now - begin if has_rounds else 0, effort if has_rounds else 0)
-            limit = min(now + (_WORK_PER_LOOK if self._space.is_known else _WORK_PER_ASKING), begin + effort)
+            limit = min(now + self._work_per_look, begin + effort)
             if self._space.is_known:
                 outcome = kernel.search(
                     self._tours, self._groups, self._saved, self._partners, self._least, wide, widest,
