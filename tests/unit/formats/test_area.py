@@ -73,37 +73,6 @@ def test_zones_out_of_reach_are_left_out(tmp_path: Path) -> None:
     assert flight.num_no_fly == 1
 
 
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        ([], "expected GeoJSON: a FeatureCollection, a Feature or a Polygon"),
-        (collection(), "area: expected a polygon to fly in; there is none"),
-        (collection(feature(ring(24, 60), no_fly=True)), "there is none that is not marked as no-fly"),
-        (collection(3), r"features\[0\]: expected a GeoJSON Feature, got 3"),
-        (
-            collection(feature(ring(24, 60), no_fly="maybe")),
-            r"features\[0\].no_fly: expected true or false, got 'maybe'",
-        ),
-        (collection(feature(ring(6e5, 6e6, 100))), "longitudes from -180 to 180 .* are these metres"),
-        (collection(feature([[24, 60], [25, 61]])), "rings of at least three"),
-        (collection(feature([[24, 60], [25, "61"], [25, 60]])), "rings of at least three"),
-        (collection(feature()), "a list of rings, the outer one first"),
-        ({"type": "Topology"}, "area: expected a Polygon or MultiPolygon with coordinates"),
-        (
-            collection(feature(ring(24, 60), name="Park"), feature(ring(24.002, 60.002, 0.001), name="School")),
-            r"features\[1\] \(School\): expected no_fly: true .* features\[0\] \(Park\) has all of it",
-        ),
-        (
-            collection(feature([[24, 60], [24.01, 60.01], [24.01, 60], [24, 60.01]], name="Bow")),
-            r"\(Bow\): expected a ring that does not cross or touch itself, as at 60\.\d+,24\.\d+",
-        ),
-    ],
-)
-def test_areas_that_cannot_be_used(tmp_path: Path, data: Any, says: str) -> None:
-    with pytest.raises(vr.FileFormatError, match=f"^{tmp_path}/a.geojson: .*{says}"):
-        read_area(written(data, tmp_path / "a.geojson"), cell=50)
-
-
 def test_what_was_typed_is_not_the_fault_of_the_file(tmp_path: Path) -> None:
     path = written(collection(feature(ring(24, 60))), tmp_path / "a.geojson")
     with pytest.raises(vr.InvalidInputError, match="^cell: expected at least 0.77 metres: 0.2 makes about"):

@@ -57,34 +57,6 @@ def test_files_of_osmnx_are_streets(tmp_path: Path) -> None:
     assert metres.costs.tolist() == [700.5, 560.0]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("epsg:4326", "EPSG:32635", "graph crs: expected longitude and latitude"),
-        ('<data key="d7">700.5</data>', "", "edge 10 -> 20: expected length on every edge"),
-        ("LINESTRING (24.9 60.17,", "LINESTRING (24.9,", "edge 10 -> 20: expected a LineString"),
-        ('target="20"', 'target="21"', "edge 10 -> 21: there is no node 21"),
-        ('<node id="10">', "<node>", "there is no node 10"),
-        ("</graphml>", "", "line 26: not valid XML; check that it is complete"),
-        ("utf-8", "utf-128", "not valid XML|not GraphML"),
-        ('"directed">', '"directed"><hyperedge/>', "hyperedges cannot be read"),
-        ('"directed">', '"directed"><node id="5"><graph/></node>', "several graphs, or one within another"),
-    ],
-)
-def test_damaged_files_say_what_to_change(tmp_path: Path, old: str, new: str, message: str) -> None:
-    assert old in OSMNX
-    with pytest.raises(vr.FileFormatError, match=message):
-        vr.read_graphml(write(tmp_path, OSMNX.replace(old, new)))
-
-
-@pytest.mark.parametrize("text", ["", "hello", "<kml/>", "<graphml><graph/></graphml>", "\x00\x01"])
-def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(vr.FileFormatError, match="not valid XML|no nodes"):
-        vr.read_graphml(write(tmp_path, text))
-    with pytest.raises(vr.FileFormatError, match="no such file"):
-        vr.read_graphml(tmp_path / "absent.graphml")
-
-
 def test_files_of_networkx_are_plain_graphs(tmp_path: Path) -> None:
     graph = nx.DiGraph()
     graph.add_node("depot", x=0, y=1.5)

@@ -1,0 +1,499 @@
+"""Every reader refuses every damaged file with one line, or with one for each problem of a table of places.
+
+A small sound file of each format is damaged in the ways that any file can be, its numbers and, if it is JSON, each of
+its values in turn; the damages special to a format are in a table. The lines are for people and may be written anew:
+held is that they are short and printable, begin with the file, and name the line or the part.
+"""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from odd_files import PLACES, geopackage, gpx, kml_text, kmz, raw, workbook
+from osm_files import on_grid, write_osm
+from street_samples import exposed_book, little_town
+from veilroute.formats import read_customers, read_osm_addresses, read_places, read_prior
+
+GRID = vr.grid_domain(["....", "...."])
+SPOTS = ((0, 1), (0, 2), (1, 2))
+FEATURES = '{"type": "FeatureCollection", "features": [%s]}'
+
+
+def feature(kind: str, coordinates: object, **properties: object) -> str:
+    geometry = {"type": kind, "coordinates": coordinates} if kind else None
+    return json.dumps({"type": "Feature", "properties": properties, "geometry": geometry})
+
+
+def collection(*features: str) -> str:
+    return FEATURES % ", ".join(features)
+
+
+def square(west: float, south: float, size: float = 0.01) -> list[list[float]]:
+    east, north = west + size, south + size
+    return [[west, south], [east, south], [east, north], [west, north], [west, south]]
+
+
+MAP = "type octile\nheight 3\nwidth 4\nmap\n....\n@OTW\n....\n"
+SCENARIO = "version 1\n3\ta.map\t4\t3\t1\t0\t2\t2\t3.5\n"
+AUTHORS = "3 4\n0 1 1\n1 0 1\n1 2 2.5\n2 1 2.5\n0 2\n1\n1\n"
+ARCS = "c a comment\np sp 3 4\nc\na 1 2 803\na 2 1 803\na 2 3 158\na 3 1 774\n"
+POINTS = "c coordinates\np aux sp co 3\nv 2 -73530767 41086098\nv 1 -73530538 41085396\nv 3 -73519366 41048796\n"
+EDGES = "from,to,cost,oneway\n7,3,4,no\n3,5,6,yes\n"
+NODES = "id,lat,lon\n7,60.17,24.90\n3,60.17,24.91\n5,60.18,24.91\n"
+PRIOR = 'place,weight\nVault,1\n"0,2",2\nTea room,1\n'
+CUSTOMERS = "place,demand,service,opens,closes,rate\nBaker,1,5,08:00,17:00,0.5\n"
+SHOPS = "name,lat,lon,role\nDepot,60.17,24.93,start\nKamppi,60.16,24.94,\nForum,60.18,24.95,candidate\n"
+GRAPHML = """<?xml version='1.0' encoding='utf-8'?>
+<graphml><key id="d9" for="edge" attr.name="travel_time"/><key id="d8" for="edge" attr.name="geometry"/>
+<key id="d7" for="edge" attr.name="length"/><key id="d3" for="node" attr.name="x"/>
+<key id="d2" for="node" attr.name="y"/><key id="d1" for="graph" attr.name="crs"/>
+<graph edgedefault="directed">
+<node id="10"><data key="d2">60.17</data><data key="d3">24.90</data></node>
+<node id="20"><data key="d2">60.18</data><data key="d3">24.91</data></node>
+<edge source="10" target="20"><data key="d7">700.5</data><data key="d9">50.25</data>
+<data key="d8">LINESTRING (24.9 60.17, 24.905 60.18, 24.91 60.18)</data></edge>
+<data key="d1">epsg:4326</data></graph></graphml>
+"""
+INSTANCE: dict[str, Any] = {
+    "format": "veilroute-instance/1",
+    "domain": {"grid": {"map": ["....", ".@@.", "...."], "movement": 4}},
+    "trips": [{"start": [0, 0], "goal": [2, 3]}],
+    "candidates": [[0, 2], [2, 0]],
+    "visibility": {"kind": "within-distance", "radius": 1},
+    "privacy": {"k": 2, "ell": 2, "m": None, "spread": "all-pairs"},
+}
+GRAPH: dict[str, Any] = INSTANCE | {
+    "domain": {"graph": {"num_nodes": 3, "edges": [[0, 1, 1], [1, 2, 1]], "labels": ["a", "b", "c"]}},
+    "trips": [{"start": "a", "goal": "b"}],
+    "candidates": ["c"],
+}
+
+
+class Sample(NamedTuple):
+    """A sound file, how it is read, and fragments of it with a number in braces that must be one."""
+
+    name: str
+    content: str | bytes | Callable[[Path], object]
+    read: Callable[[Path], object]
+    numbers: tuple[str, ...] = ()
+    beside: tuple[tuple[str, str], ...] = ()
+    knows_its_end: bool = True
+
+    def write(self, folder: Path) -> Path:
+        for name, text in self.beside:
+            (folder / name).write_text(text, encoding="utf-8")
+        path = folder / self.name
+        if callable(self.content):
+            self.content(path)
+        else:
+            path.write_bytes(self.content.encode() if isinstance(self.content, str) else self.content)
+        return path
+
+
+def prior(path: Path) -> object:
+    return read_prior(path, GRID, SPOTS, {(0, 1): "Vault", (1, 2): "Tea room"})
+
+
+def customers(path: Path) -> object:
+    return read_customers(path, {"Baker": 2}.get, [], [2])
+
+
+def area(path: Path) -> object:
+    return vr.read_area(path, cell=100)
+
+
+def osm(path: Path) -> None:
+    road = {"highway": "residential", "name": "Öja"}
+    write_osm(path, [(1, [11, 12, 13], road), (2, [13, 14], road | {"oneway": "yes"})], on_grid(11, 12, 13, 14))
+
+
+def town_file(path: Path) -> None:
+    vr.write_network(little_town(), path)
+
+
+SHOP_POINTS = collection(
+    feature("Point", [24.93, 60.17], name="Depot", role="start"), feature("Point", [24.94, 60.16], name="Kamppi")
+)
+SAMPLES = {
+    "map": Sample("a.map", MAP, vr.read_movingai, ("height {3}", "width {4}")),
+    "scenarios": Sample(
+        "a.scen", SCENARIO, vr.read_scenarios, ("{3}\ta", "3\t{1}\t0", "0\t{2}\t2"), knows_its_end=False
+    ),
+    "authors": Sample(
+        "a.in", AUTHORS, vr.read_instance, ("{3} 4", "3 {4}", "0 1 {1}", "{1} 2 2.5", "\n0 {2}\n", "\n{1}\n1\n")
+    ),
+    "instance": Sample("a.json", json.dumps(INSTANCE), vr.read_instance),
+    "graph": Sample("a.json", json.dumps(GRAPH), vr.read_instance),
+    "playbook": Sample("a.json", lambda path: exposed_book().write(path), vr.read_playbook),
+    "network": Sample("a.json", town_file, vr.read_network),
+    "network cache": Sample("a.npz", town_file, vr.read_network),
+    "arcs": Sample(
+        "a.gr",
+        ARCS,
+        vr.read_dimacs,
+        ("p sp {3}", "p sp 3 {4}", "a {2} 3 158", "a 2 {3} 158", "3 {158}"),
+        knows_its_end=False,
+    ),
+    "packed arcs": Sample("a.gr.gz", gzip.compress(ARCS.encode(), mtime=0), vr.read_dimacs),
+    "points": Sample(
+        "p.co",
+        POINTS,
+        lambda path: vr.read_dimacs(path.with_name("a.gr"), path),
+        ("co {3}", "v {2}"),
+        (("a.gr", ARCS),),
+        knows_its_end=False,
+    ),
+    "edges": Sample("a.csv", EDGES, vr.read_edge_list, ("7,3,{4},no", "3,5,{6},yes"), knows_its_end=False),
+    "nodes": Sample(
+        "n.csv",
+        NODES,
+        lambda path: vr.read_edge_list(path.with_name("a.csv"), path),
+        ("7,{60.17},24.90", "3,60.17,{24.91}"),
+        (("a.csv", EDGES),),
+        knows_its_end=False,
+    ),
+    "GraphML": Sample("a.graphml", GRAPHML, vr.read_graphml, (">{60.18}<", ">{24.90}<", ">{700.5}<", ">{50.25}<")),
+    "OSM": Sample("a.osm", osm, vr.read_osm),
+    "packed OSM": Sample("a.osm.gz", osm, vr.read_osm),
+    "OSM in bz2": Sample("a.osm.bz2", osm, vr.read_osm),
+    "OSM in PBF": Sample("a.osm.pbf", osm, vr.read_osm),
+    "addresses of OSM": Sample("a.osm.pbf", osm, read_osm_addresses),
+    "places": Sample("a.csv", SHOPS, read_places, ("t,{60.17}", "t,60.17,{24.93}"), knows_its_end=False),
+    "workbook": Sample("a.xlsx", workbook([("name", "lat", "lon"), *PLACES]), read_places),
+    "GeoJSON": Sample("a.geojson", SHOP_POINTS, read_places, ("[{24.93}, ", ", {60.17}]")),
+    "GPX": Sample("a.gpx", gpx(), read_places, ('lat="{60.1705}"', 'lon="{24.9412}"')),
+    "KML": Sample("a.kml", raw(kml_text()), read_places, ("{24.9412},60.17,", "24.9412,{60.17},")),
+    "KMZ": Sample("a.kmz", kmz, read_places),
+    "GeoPackage": Sample("a.gpkg", geopackage(), read_places),
+    "prior": Sample("a.csv", PRIOR, prior, ("Vault,{1}", '2",{2}'), knows_its_end=False),
+    "prior of points": Sample(
+        "a.geojson", collection(*(feature("", 0, id=f"{r},{c}", weight=7) for r, c in SPOTS)), prior, ('"weight": {7}',)
+    ),
+    "customers": Sample("a.csv", CUSTOMERS, customers, ("r,{1},5", "1,{5},08", "0,{0.5}\n"), knows_its_end=False),
+    "area": Sample(
+        "a.geojson", collection(feature("Polygon", [square(24.5, 60.25)])), area, ("[[[{24.5}, ", ", {60.25}], ")
+    ),
+}
+TEXTS = {
+    name for name, sample in SAMPLES.items()
+    if not sample.name.endswith((".npz", ".gz", ".bz2", ".pbf", ".xlsx", ".kmz", ".gpkg"))
+}  # fmt: skip
+JSON = {name for name, sample in SAMPLES.items() if sample.name.endswith("json")}
+
+
+def refusal(sample: Sample, path: Path) -> str:
+    """What a reader says of a file that it refuses; fails if it reads it, or says it as no reader should."""
+    with pytest.raises(vr.InvalidInputError) as caught:
+        sample.read(path)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 1 or isinstance(caught.value, vr.ManyProblemsError)
+    for line in lines:
+        assert len(line) <= 280 and line.isprintable()
+        assert line.startswith(("and ", "file name: ")) or path.name in line or len(path.name) > 50
+    return lines[0]
+
+
+def is_refused(sample: Sample, path: Path) -> bool:
+    """Whether a reader refuses a file, as it should, or reads it."""
+    try:
+        sample.read(path)
+    except vr.InvalidInputError:
+        refusal(sample, path)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_sound_files_are_sound(tmp_path: Path, name: str) -> None:
+    """The control of all tests below."""
+    sample = SAMPLES[name]
+    sample.read(sample.write(tmp_path))
+
+
+SOMETHING_ELSE: dict[str, bytes | str] = {
+    "empty": b"",
+    "spaces": b" \n\n",
+    "picture": b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4,
+    "page": b"<html></html>",
+    "word": b"hello",
+    "random": np.random.default_rng(0).bytes(5000),
+    "brackets": b"[" * 10**6,
+    "nested": b"<a>" * 10**6,
+    "entities": '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><a>&b;</a>',
+    "outside": '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///dev/zero">]><graphml>&a;</graphml>',
+    "zeros": gzip.compress(bytes(2**25)),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_other_things_are_refused(tmp_path: Path, name: str) -> None:
+    """Files of other kinds, and what is no file: none of them is opened, read to the end, or waited for."""
+    sample = SAMPLES[name]
+    path = sample.write(tmp_path)
+    sound = path.read_bytes()
+    for content in SOMETHING_ELSE.values():
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        refusal(sample, path)
+    if name in TEXTS:
+        path.write_bytes(b"\xff\xfe\xfd" + sound)
+        refusal(sample, path)
+    path.unlink()
+    refusal(sample, path)
+    with path.open("wb") as file:
+        file.truncate(2**42)
+    refusal(sample, path)
+    path.unlink()
+    for make in (lambda: os.mkfifo(path), lambda: path.symlink_to("/dev/zero"), path.mkdir):
+        make()
+        refusal(sample, path)
+        (path.rmdir if path.is_dir() else path.unlink)()
+    for odd in ("a\0b", "x" * 5000):
+        refusal(sample, tmp_path / f"{odd}{sample.name[1:]}")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_files_cut_anywhere_are_refused(tmp_path: Path, name: str) -> None:
+    """A table does not know its end: a part of one may be sound, but the reader says all else in one line as well."""
+    sample = SAMPLES[name]
+    path = sample.write(tmp_path)
+    whole = path.read_bytes().rstrip(b"\n") if name in TEXTS else path.read_bytes()
+    step = max(1, len(whole) // 40)
+    refused = []
+    for size in sorted({*range(0, len(whole), step), *range(1, 6), len(whole) - 5, len(whole) - 1}):
+        path.write_bytes(whole[:size])
+        refused.append(is_refused(sample, path))
+    # What has no trailer ends where its last member ends: a cut of less than a step may lose nothing.
+    assert all(refused) if sample.knows_its_end else refused.count(True) >= 5
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_changed_bytes_are_refused_or_read(tmp_path: Path, name: str) -> None:
+    sample = SAMPLES[name]
+    path = sample.write(tmp_path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        changed = bytearray(whole)
+        changed[int(rng.integers(len(whole)))] = int(rng.integers(256))
+        path.write_bytes(bytes(changed))
+        is_refused(sample, path)
+
+
+BAD_NUMBERS = ("nan", "inf", "-Infinity", "1e999", "far", "4x", "9" * 5000, "0x10")
+
+
+@pytest.mark.parametrize("name", [name for name, sample in SAMPLES.items() if sample.numbers])
+def test_numbers_that_are_none_are_refused(tmp_path: Path, name: str) -> None:
+    sample = SAMPLES[name]
+    path = sample.write(tmp_path)
+    sound = path.read_text(encoding="utf-8")
+    for fragment in sample.numbers:
+        begin, number, end = fragment.replace("{", "}").split("}")
+        assert begin + number + end in sound
+        for bad in BAD_NUMBERS:
+            path.write_text(sound.replace(begin + number + end, begin + bad + end, 1), encoding="utf-8")
+            refusal(sample, path)
+
+
+OPTIONAL = {
+    "instance": {"movement", "visibility", "privacy", "k", "ell", "m", "spread"},
+    "graph": {"visibility", "privacy", "k", "ell", "m", "spread"},
+    "network": {"labels", "streets", "attribution", "bends", "kind_ids", "name_ids"},
+    "playbook": {
+        "bayes_success", "expected_mac", "hidden_mass", "total_extra", "worst_extra", "worst_posterior", "domain",
+        "attribution", "bends", "kind_ids", "name_ids", "drawing_sha256", "partitioner", "seed", "stopped_early",
+        "measure",
+    },
+}  # fmt: skip
+"""What a file may leave out."""
+JUST_TOLD = {"options", "partitioner", "planner", "seed", "status", "stopped_early"}
+"""What a playbook says of how it was made: its reader takes anything, and the audit looks at it."""
+
+
+def parts_of(data: Any) -> Iterator[tuple[Any, Any]]:
+    """Each place in plain data: the list or object, and the index or key; of long lists the first and the last."""
+    keys = (
+        list(data) if isinstance(data, dict) else sorted({0, len(data) - 1}) if isinstance(data, list) and data else []
+    )
+    for key in keys:
+        yield data, key
+        yield from parts_of(data[key])
+
+
+@pytest.mark.parametrize("name", sorted(JSON))
+def test_damaged_json_is_refused(tmp_path: Path, name: str) -> None:
+    """Another format, a key twice, one that is lost, and values of other kinds."""
+    sample = SAMPLES[name]
+    path = sample.write(tmp_path)
+    text = path.read_text(encoding="utf-8").strip()
+    sound = json.loads(text)
+    for key in sound:
+        path.write_text(f'{text[:-1]}, "{key}": {json.dumps(sound[key])}}}', encoding="utf-8")
+        assert repr(key) in refusal(sample, path)
+    for odd in ("veilroute-instance/9", "veilroute-network/2\n\x1b[31m", None, 1):
+        path.write_text(json.dumps(sound | {"format" if "format" in sound else "type": odd}), encoding="utf-8")
+        refusal(sample, path)
+    is_held = name in OPTIONAL
+    may_be_lost, may_be_anything = set(), set()
+    for number, (_, key) in enumerate(parts_of(sound)):
+        for bad in ("lose", {"a": [None]}, [[{}]], 1.5e308, -7.5, "\x00", 2**70):
+            data = copy.deepcopy(sound)
+            holder, _ = list(parts_of(data))[number]
+            if bad != "lose":
+                holder[key] = bad
+            elif isinstance(holder, dict):
+                del holder[key]
+            else:
+                continue
+            path.write_text(json.dumps(data), encoding="utf-8")
+            if not is_refused(sample, path):
+                may_be_lost |= {key} if bad == "lose" else set()
+                may_be_anything |= {key} if isinstance(bad, dict) else set()
+    if is_held:
+        assert may_be_lost == OPTIONAL[name]
+        assert may_be_anything == (JUST_TOLD if name == "playbook" else set())
+
+
+LONG = "x" * 10**6
+FIELD = json.dumps([square(24.5, 60.25)])
+SPECIAL: dict[str, list[tuple[str | None, str, str]]] = {
+    "map": [
+        ("height 3", "height 4", "4 rows"), ("height 3", "height 2", "3"), ("height 3", "height 0", "height"),
+        ("height 3", "height 9999999", "height"), ("@OTW", "@OT", "line 6"), ("@OTW", "@OT?", "line 6"),
+        ("....\n@OTW\n....", "@@@@\n@@@@\n@@@@", "free cell"), ("map\n", "", "Moving AI"),
+    ],
+    "scenarios": [
+        ("3\ta.map", "a.map", "line 2"), ("version 1\n3\t", "some\n3\t", "line 1"), (SCENARIO[10:], "", ""),
+    ],
+    "authors": [
+        ("3 4\n", "3 400\n", "400 edges"), ("3 4\n", "2147483647 4\n", ""), ("1 2 2.5", "1 2 -1", "line 4"),
+        ("1 2 2.5", "1 2 far", "line 4"), ("1 2 2.5", "1 9 2.5", "edges[2].head"),
+        ("0 2\n1\n1\n", "0 2\n2\n1\n", "a candidate"), ("0 2\n1\n1\n", "0 2\n1\n7\n", "candidates[0]"),
+        ("0 2\n1\n1\n", "0 2\n5\n", "a candidate"), ("0 1 1\n", "0 1.5 1\n", "line 2"),
+    ],
+    "instance": [
+        ('"...."]', '"..."]', "grid.map[2]"), ('["....", ".@@.", "...."]', "[1, 2]", "grid.map"),
+        ('"movement": 4', '"movement": 5', "grid.movement"), ('["....", ".@@.", "...."]', '"\\u0000"', "null byte"),
+        ('"start": [0, 0]', '"start": [1, 1]', "inside a wall"), ("[0, 2]", "[9, 9]", "candidates[0]"),
+        ("[2, 0]]", "[0, 2]]", "distinct"), ('"k": 2', '"color": 1', "privacy"),
+        ('"ell": 2', '"ell": -2', "Privacy.ell"), ('"goal": [2, 3]', '"goal": [2, 3], "weight": 1e308', "Trip.weight"),
+        ('"radius": 1', '"radius": -1', "visibility"), ('"k": 2', '"k": 2, "k": 2', "'k'"),
+        ('"k": 2', '"k": 2, "\\u006b": 1', "'k'"),
+    ],
+    "graph": [
+        ("[0, 1, 1]", "[0, 1]", "edges[0]"), ("[0, 1, 1]", "[0, 1, -2]", "edges[0].cost"),
+        ("[1, 2, 1]", "[1, 3, 1]", "edges"), ("[0, 1, 1]", "[0, 1, NaN]", ""),
+        ("[0, 1, 1]", f"[0, 1, {'9' * 5000}]", ""), ("[0, 1, 1]", "[0, 1, 1e300]", "edges[0].cost"),
+        ('"b", "c"]', '"b", "b"]', "labels"), ('"b", "c"]', '"b", "c\\n"]', "labels"),
+        ('"num_nodes": 3', '"num_nodes": 2', ""), ('"num_nodes": 3', f'"num_nodes": {10**18}', "num_nodes"),
+        ('["c"]', f'["{LONG}"]', "candidates[0]"), ('["c"]', "[[[[[[1]]]]]]", "candidates"),
+        ('["c"]', "[1180591620717411303424]", ""),
+    ],
+    "arcs": [
+        ("p sp 3 4", "p sp 3 5", "5 arcs"), ("p sp 3 4", "p sp 3 3", "3 arcs"), ("p sp 3 4\n", "", "p sp"),
+        ("p sp 3 4", "p sp 3 400000", "400000"), ("p sp 3 4", "p max 3 4", "p sp"), ("p sp 3 4", "p sp 0 0", "0 arcs"),
+        ("p sp 3 4", "p sp 3 4\np sp 3 4", "p sp"), ("a 2 3 158", "a 2 3", "line 6"),
+        ("a 2 3 158\na 3 1 774", "a 2 3\na 158 3 1 774", "line 6"), ("a 2 3 158", "e 2 3 158", "line 6"),
+        ("a 2 3 158", "2 3 158", "line 6"), ("a 2 3 158", "a 2 4 158", "got 4"), ("a 2 3 158", "a 0 3 158", "got 0"),
+        ("a 2 3 158", "a 2.5 3 158", "got 2.5"), ("a 2 3 158", "a 2 3 -1", "edges[2].cost"),
+        ("a 2 3 158", "a 2 3 99999999999999999999", ""),
+    ],
+    "points": [
+        ("v 3 -73519366 41048796\n", "", "got 2"), ("v 3 ", "v 2 ", "twice"), ("v 3 ", "v 4 ", "got 4"),
+        ("co 3", "co 2", "3"), ("p aux sp co 3", "p sp 3 4", "p aux sp co"),
+        ("v 3 -73519366 41048796", "v 3 -73519366", "line 5"),
+    ],
+    "edges": [
+        (EDGES.partition("\n")[2], "", "no edges"), ("from,to,cost,oneway", "from,cost,oneway,x", "line 1"),
+        (",cost", ",toll", "line 1"), ("cost,oneway", "cost,weight", "line 1"),
+        ("cost,oneway", "cost,seconds", "line 1"), ("3,5,6,yes", "3,5", "line 3"), ("7,3,4", "7,3,-1", "line 2"),
+        ("7,3,4", '7,3,"1,500"', "line 2"), ("4,no", "4,maybe", "line 2"), ("7,3,4", "7,,4", "line 2"),
+        ("7,3,4", "7,3,1_0", "line 2"), ('7,3,4,no\n', '7,"3,4,no\n', "line"), ("from,to", '"from,to', "line 3"),
+        ("7,3,4", "7,3,1e300", "edges[0].cost"), ("cost", f"{LONG},{LONG}", "line 1"),
+        ("from,to,cost", "from,to,cost" + ",a" * 10_000, "10,00"),
+    ],
+    "nodes": [
+        ("id,", "name,", "line 1"), ("3,60.17", "7,60.17", "line 3"), ("3,60.17,24.91", "3,124.91,60.17", "line 3"),
+        ("24.90", "-180.5", "line 2"), ("3,60.17,24.91\n", "", "a.csv, line 2"), ("5,60", ",60", "line 4"),
+    ],
+    "GraphML": [
+        ("epsg:4326", "EPSG:32635", "crs"), ('<data key="d7">700.5</data>', "", "10 -> 20"),
+        ("(24.9 60.17,", "(24.9,", "10 -> 20"), ('target="20"', 'target="21"', "10 -> 21"),
+        ('<node id="10">', "<node>", "node 10"), ('<node id="10">', '<node id="20">', "20"),
+        ("50.25", "-1", "10 -> 20"), ("utf-8", "utf-128", ""), ('"directed">', '"directed"><hyperedge/>', "hyperedges"),
+        ('"directed">', '"directed"><node id="5"><graph/></node>', "graphs"), ('target="20"', f'target="{LONG}"', ""),
+        ('target="20"', 'target="\u202e\ufeff\u2028"', ""), ("24.91<", "424.91<", "node 20"),
+    ],
+    "places": [
+        (SHOPS[18:], "", "no places"), ("name,lat", "shop,where", "line 1"), ("name,lat,lon,role\n", "", "line 1"),
+        ("name,lat,lon", "name,lat,width", "line 1"), ("t,60.17,24.93,start", "t,60,17,24,93,", "line 2"),
+        ("60.17,", "60 10,", "line 2"), ("60.17,", "91°61'N,", "line 2"),
+        ("t,60.17,24.93", "t,24.93 E,60.17 N", "line 2"), ("24.93", "", "line 2"),
+        ("Forum,60.18,24.95,candidate", "Forum", "line 4"), ("Forum", "", "line 4"), ("Forum", "Depot", "line 4"),
+        ("candidate", "start", "line 4"), ("candidate", "depot", "line 4"), ("Forum", '"Forum', "line"),
+        ("Forum", "F\x1b[31m", "line 4"), ("60.18", "9" * 400, "line 4"), ("name,", "name;;", "line 1"),
+    ],
+    "GeoJSON": [
+        ('"features": [', '"features": [3, ', "features[0]"), ('"features": [', '"features": 3, "x": [', ""),
+        ('{"name": "Depot"', '[1], "x": {"name": "Depot"', "features[0]"),
+        ('"coordinates": [24.93, 60.17]', '"coordinates": [24.93]', "features[0]"),
+        ("[24.94, 60.16]", '["24.94", "60.16"]', "features[1]"), ('"Point"', '"LineString"', "features[0]"),
+        ('"Kamppi"', "{}", "features[1]"), ('"Kamppi"', "true", "features[1]"), ('"Kamppi"', '"Depot"', "features[1]"),
+        ('"name": "Kamppi"', '"x": 1', "features[1]"), ('"start"', '"end"', "features[0]"),
+        ('{"type": "Feature", ', "{", "features[0]"),
+    ],
+    "GPX": [
+        ("<wpt", "<trk", ""), ("<gpx", "<kml", ""), (' lon="24.9404"', "", "line 3"),
+        (' lat="60.1715"', ' lat="north"', "line 3"),
+    ],
+    "KML": [
+        ("<Point>", "<LineString>", ""), ("<Document>", '<!DOCTYPE kml [<!ENTITY a "aaaa">]><Document>', ""),
+        ("<Point><coord", "<Point/><Point><coord", "line 2"), ("24.9404,60.1715", "here,60.1715", "line 2"),
+        ("<Placemark>", "<a>" * 300 + "<Placemark>", ""), ("<Placemark>", "<Mark>", "line"),
+    ],
+    "prior": [
+        (",2\n", ",-2\n", "line 3"), (",2\n", ",\n", "line 3"), (",2\n", "\n", "line 3"),
+        (",2\n", ',"1,500"\n', "line 3"), ('"0,2"', "0,2", "line 3"), ("Vault", "Cellar", "line 2"),
+        ("Vault", "", "line 2"), ("Vault", '"1,3"', "line 2"), ("Vault", "Tea room", "line 4"),
+        ('"0,2"', '"0,1"', "line 3"), ("Vault,1\n", "", "Vault"), ("weight", "share", "weight"),
+        ("place", "thing", "place"), (PRIOR[13:], "", "Vault"),
+        (PRIOR[13:], re.sub(",[12]\n", ",0\n", PRIOR[13:]), "0"), (PRIOR[13:], PRIOR[13:].replace(",1", ",0"), "two"),
+    ],
+    "prior of points": [('"weight": 7', f'"weight": {bad}', "features[0]") for bad in ("null", '"x"', "true", "-1", "[1]", '"nan"')],
+    "customers": [
+        ("Baker,1,", "Baker,1.5,", "line 2: demand"), ("Baker,1,", "Baker,-1,", "line 2"), (",5,", ",soon,", "line 2"),
+        (",5,", ",-5,", "line 2"), ("08:00", "8h", "line 2"), ("17:00", "25:00", "line 2"),
+        (",0.5", ",1.5", "line 2: rate"), ("Baker", "Nobody", "line 2"), ("17:00", "07:00", ""),
+    ],
+    "area": [
+        ("FeatureCollection", "Topology", ""), (None, "[]", ""), ('"features": [', '"features": [3, ', "features[0]"),
+        ('"properties": {}', '"properties": {"no_fly": true}', ""),
+        ('"properties": {}', '"properties": {"no_fly": "maybe"}', "features[0].no_fly"),
+        ("[24.5, 60.25]", "[240.5, 60.25]", "features[0]"), ("[24.5, 60.25]", "[24.5, 90.25]", "features[0]"),
+        (FIELD, "[[[24, 60], [25, 61]]]", "features[0]"), (FIELD, "[]", "features[0]"),
+        (FIELD, "[[[24, 60], [24.01, 60.01], [24.01, 60], [24, 60.01]]]", "60.00"),
+        ("[24.5, 60.25]", '[24.5, "60.25"]', "features[0]"), ("[24.5, 60.25]", "[24.5]", "features[0]"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_damages_that_only_one_format_can_have(tmp_path: Path, name: str) -> None:
+    sample = SAMPLES[name]
+    path = sample.write(tmp_path)
+    sound = path.read_text(encoding="utf-8")
+    for old, new, word in SPECIAL[name]:
+        assert old is None or old in sound
+        path.write_text(new if old is None else sound.replace(old, new, 1), encoding="utf-8")
+        assert word in refusal(sample, path), (old, new)
