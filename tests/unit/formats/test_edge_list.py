@@ -22,7 +22,7 @@ EDGE_FILES: dict[str, tuple[str, Writer, int, int, str]] = {
     "source, target, weight": ("e.csv", raw("Source,Target,Weight,One way\n1,2,5,no\n2,3,6,-1\n"), 3, 3, ""),
     "start node, end node, time": ("e.csv", raw("Start node;End node;Time (s);oneway\n1;2;5;no\n2;3;6;no\n"), 3, 4, ""),
     "u, v, length": ("e.csv", raw("u,v,length,oneway\n1,2,5,False\n2,3,6,True\n"), 3, 3, ""),
-    "tail, head, seconds, a mark": ("e.csv", raw("\ufefftail\thead\tseconds\r\n1\t2\t5\r\n\n2\t 3\t6"), 3, 4, "two-way"),
+    "tail, head, with a mark": ("e.csv", raw("\ufefftail\thead\tseconds\r\n1\t2\t5\r\n\n2\t 3\t6"), 3, 4, "two-way"),
     "decimal commas": ("e.csv", raw("from;to;cost;oneway\n1;2;5,25;no\n2;3;1.234,5;no\n"), 3, 4, ""),
     "UTF-16": ("e.csv", raw("from\tto\tcost\toneway\nä\tb\t5\tno\n".encode("utf-16")), 2, 2, ""),
     "workbook": ("e.xlsx", workbook([("from", "to", "cost", "oneway"), (1, 2, 5.5, False), (2, 3, 6, True)]), 3, 3, ""),

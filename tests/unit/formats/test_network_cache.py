@@ -105,6 +105,7 @@ def rewrite(path: Path, about: dict[str, Any] | None = None, *, compression: int
         ({"about": {"sha256": "0" * 64}}, "another hash"),
         ({"about": {"arrays": ["../costs"]}}, "arrays: expected what write_network_cache writes"),
         ({"about": {"arrays": [["costs"]]}}, "arrays"),
+        ({"about": {"arrays": ["indptr"] * 100}}, "arrays"),
         ({"about": {"streets": {"unit": "miles"}}}, "streets"),
         ({"about": {"streets": []}}, "streets"),
         ({"compression": zipfile.ZIP_DEFLATED}, "stored without compression"),
@@ -177,3 +178,20 @@ def test_damaged_bytes_never_give_another_graph(tmp_path: Path) -> None:
             num_refused += 1
             assert "\n" not in str(error)
     assert num_refused > 80
+
+
+def test_a_header_that_ends_early(tmp_path: Path) -> None:
+    """numpy takes the header of an array for Python code, and asks its tokenizer."""
+    path = tmp_path / "a.npz"
+    for old, new in ((b"'shape': (", b"'shape': ("), (b"'descr'", b"{{'des'")):
+        write_network_cache(harbour(), path)
+        with zipfile.ZipFile(path) as good:
+            parts = {name: good.read(name) for name in good.namelist()}
+        data = parts["indptr.npy"].replace(old, new)
+        end = data.index(new) + len(new)
+        parts["indptr.npy"] = data[:8] + (end - 10).to_bytes(2, "little") + data[10:end]
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, part in parts.items():
+                archive.writestr(name, part)
+        with pytest.raises(vr.FileFormatError, match=r"indptr\.npy"):
+            read_network_cache(path)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-import builtins
+import gzip
+import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -114,30 +116,50 @@ def test_options_are_checked_before_the_file(tmp_path: Path) -> None:
 
 def test_without_osmium(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_osm(tmp_path / "a.osm", TOWN, PLACES)
-    real = builtins.__import__
-
-    def refuse(name: str, *rest: Any) -> Any:
-        if name == "osmium":
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(MissingExtraError, match=r"osmium is not installed; run: pip install 'veilroute\[streets\]'"):
+    monkeypatch.setitem(sys.modules, "osmium", None)
+    with pytest.raises(MissingExtraError, match="osmium"):
         vr.read_osm(path)
 
 
-def test_a_size_that_osmium_alone_would_see_is_refused(tmp_path: Path) -> None:
-    """osmium cuts tags to 32 bits: a block may say under another tag how large it becomes."""
-    path = write_osm(tmp_path / "a.osm.pbf", TOWN, PLACES)
-    raw = path.read_bytes()
-    length = int.from_bytes(raw[:4], "big")
-    header, body = raw[4 : 4 + length], raw[4 + length :]
-    assert header[-2] == 3 << 3  # how long the body is, below 128 bytes
-    size, rest = header[-1], b""
-    body, rest = body[: header[-1]], body[header[-1] :]
-    at = body.index(bytes([2 << 3]))
-    # The same tag with a bit above the 32nd set takes four bytes more.
-    hidden = body[:at] + bytes([(2 << 3) | 128, 128, 128, 128, 16]) + body[at + 1 :]
-    path.write_bytes(raw[:4] + header[:-1] + bytes([size + 4]) + hidden + rest)
-    with pytest.raises(vr.FileFormatError, match="damaged: block 1"):
+def pbf_block(kind: bytes, content: bytes, claim: int | None = None, odd: bytes = b"") -> bytes:
+    """A block of a PBF file by hand: lengths, then the content, compressed; ``odd`` are fields that no block has."""
+    packed = zlib.compress(content)
+    body = odd + b"\x10" + _varint(len(content) if claim is None else claim) + _part(3, packed)
+    header = _part(1, kind) + b"\x18" + _varint(len(body))
+    return len(header).to_bytes(4, "big") + header + body
+
+
+def _varint(value: int) -> bytes:
+    return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + _varint(value >> 7)
+
+
+def _part(number: int, data: bytes) -> bytes:
+    return bytes([number << 3 | 2]) + _varint(len(data)) + data
+
+
+STRINGS = b"".join(_part(1, text) for text in (b"", b"highway", b"prim\xff\xc3ary"))
+WAY = b"\x08\x01" + _part(2, b"\x01") + _part(3, b"\x02") + _part(8, b"\x02\x02")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "word"),
+    [
+        (pbf_block(b"OSMData", _part(1, STRINGS) + _part(2, _part(3, WAY))), "damaged"),
+        (300 * pbf_block(b"OSMData", b"", claim=2**25), "50 times its size"),
+        (pbf_block(b"OSMData", b"", claim=2**25, odd=b"\x28\x01" * 9), "block 2"),
+        # osmium cuts tags to 32 bits: with a bit above these it alone would see how large the block becomes.
+        (pbf_block(b"OSMData", b"", odd=bytes([2 << 3 | 128, 128, 128, 128, 16, 1])), "block 2"),
+    ],
+)
+def test_blocks_that_could_mislead(tmp_path: Path, blocks: bytes, word: str) -> None:
+    """Broken text, and sizes: one that is too large, and two that are hidden from who looks for it."""
+    path = tmp_path / "a.osm.pbf"
+    path.write_bytes(pbf_block(b"OSMHeader", _part(4, b"OsmSchema-V0.6")) + blocks)
+    with pytest.raises(vr.FileFormatError, match=word):
         vr.read_osm(path)
+
+
+def test_text_that_unpacks_to_gigabytes(tmp_path: Path) -> None:
+    (tmp_path / "a.osm.gz").write_bytes(gzip.compress(b'<osm version="0.6">' + b" " * 2**27, 1))
+    with pytest.raises(vr.FileFormatError, match=r"a\.osm\.gz"):
+        vr.read_osm(tmp_path / "a.osm.gz")
