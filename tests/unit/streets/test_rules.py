@@ -233,12 +233,13 @@ def test_the_reader_keeps_every_tag_that_is_asked_for() -> None:
 LIMITS: dict[float, list[str]] = {
     50: ["50", " 50 ", "50 km/h", "50km/h", "50 kph", "FI:urban", "50;signals"],
     0: [
-        "signals", "variable", "", "0", "0.5", "0.99", "200.1", "201", "-50", "900", "1e3", "fast", "50 furlongs", "FI:",
-        "30 @ (Mo-Fr)", "1000",
+        "signals", "variable", "", "0", "0.5", "0.99", "200.1", "201", "-50", "900", "1e3", "fast", "50 furlongs",
+        "FI:", "30 @ (Mo-Fr)", "1000",
     ],
     1: ["1"], 6: ["walk"], 10: ["RU:living_street"], 18.52: ["10 knots"], 20 * MILE: ["20mph"],
-    30.0: ["DE:bicycle_road", "DE:zone:30", "50;30", "DE:zone30"], 30 * MILE: ["30 mph", "GB:nsl_restricted", "50; 30 mph"],
-    50.5: ["50.5"], 60 * MILE: ["GB:nsl_single"], 70 * MILE: ["GB:nsl_dual"], 80: ["DE:rural", "BE-VLG:rural"],
+    30.0: ["DE:bicycle_road", "DE:zone:30", "50;30", "DE:zone30"],
+    30 * MILE: ["30 mph", "GB:nsl_restricted", "50; 30 mph"], 50.5: ["50.5"], 60 * MILE: ["GB:nsl_single"],
+    70 * MILE: ["GB:nsl_dual"], 80: ["DE:rural", "BE-VLG:rural"],
     100: ["FI:trunk"], 120: ["RU:motorway"], 130: ["none"], 200: ["200"],
 }  # fmt: skip
 
@@ -295,7 +296,8 @@ def test_every_road_has_a_speed() -> None:
 # --- sizes
 
 METRES: dict[float | None, list[str]] = {
-    3.5: ["3.5", "3,5", "3.5 m", "3.5m", "350 cm", "4;3.5", "3.5 M "], 3.81: ["12'6\"", "12' 6\"", "12′6″", "12 ft 6 in"],
+    3.5: ["3.5", "3,5", "3.5 m", "3.5m", "350 cm", "4;3.5", "3.5 M "],
+    3.81: ["12'6\"", "12' 6\"", "12′6″", "12 ft 6 in"],
     3.6576: ["12 ft", "12'"], 1.9812: ['78"'], 3.0: ["unsigned;3"],
     None: ["default", "none", "below_default", "", "0", "3.5 miles", "-3", "4.5|3.5", "1e3"],
 }  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 import veilroute as vr
 from drawn_books import triangle_book
-from street_samples import NAMES, exposed_book, little_book, little_town, two_trip_book
+from street_samples import NAMES, little_book, little_town, two_trip_book
 from veilroute.streets import Schedule, Stops, class_routes, playbook_directions, route_itinerary
 from veilroute.streets.directions import directions
 
@@ -70,12 +70,6 @@ def test_classes_that_look_the_same_stop_at_the_same_places() -> None:
     assert set(same) == {*first.members, *second.members}
 
 
-def test_the_exposed_are_stopped_at_where_that_is_asked_for() -> None:
-    book = exposed_book()
-    assert stops_of(book, 103)[0][1] == (103,)
-    assert [members for _, members in stops_of(book, 102)] == [(102,), (112,)]
-
-
 def test_each_trip_has_its_stops() -> None:
     book = two_trip_book()
     for trip in (0, 1):
@@ -133,17 +127,6 @@ def test_times_add_up_with_the_stays() -> None:
     assert last.text == "Arrive, at 00:21 (+1 day)"
 
 
-def test_stays_and_clocks_in_words() -> None:
-    assert [Schedule(s).stay for s in (0, 45, 60, 90, 120, 600)] == ["0 s", "45 s", "60 s", "90 s", "2 min", "10 min"]
-    assert Schedule(0).note(3).startswith("Pass all 3 stops without stopping, and behave the same at each")
-    assert Schedule().note(1).startswith("Stay 60 s at the stop, and behave the same as at any other")
-    assert Schedule(depart="7:05").clock(90) == "07:07"
-    assert Schedule().clock(90) is None
-    for given in ("24:00", "7.05", "", "٣:٠٠", "7:5"):
-        with pytest.raises(vr.InvalidInputError, match="HH:MM"):
-            Schedule(depart=given)
-
-
 def test_detours_keep_the_stops_that_are_left() -> None:
     book = little_book()
     number = next(i for i, group in enumerate(book.hidden_classes, start=1) if 102 in group.members)
@@ -151,3 +134,10 @@ def test_detours_keep_the_stops_that_are_left() -> None:
     detour = told.partition(f"Class {number}, if ")[2].partition("\nClass")[0]
     assert "Stop 3 of 3: Branch East (after " in detour, "two are behind it, and nobody knows the clock"
     assert "Branch North (" not in detour
+
+
+@pytest.mark.parametrize("given", ["24:00", "7.05", "", "٣:٠٠", "7:5"])
+def test_what_is_no_clock(given: str) -> None:
+    assert Schedule(depart="7:05").clock(90) == "07:07" and Schedule().clock(90) is None
+    with pytest.raises(vr.InvalidInputError, match="HH:MM"):
+        Schedule(depart=given)
