@@ -12,7 +12,7 @@ import pytest
 
 import veilroute as vr
 from gpx_schema import NAMESPACE as G
-from gpx_schema import check_gpx
+from gpx_schema import check_gpx, place_of, track_points
 from street_samples import ATTRIBUTION, NAMES, as_written_before, exposed_book, little_book, little_town, place
 from street_samples import two_trip_book as two_trips
 from veilroute.formats import (
@@ -44,16 +44,11 @@ class Found(NamedTuple):
 
 def read_gpx(text: str) -> Found:
     root = check_gpx(text)
-    lines = {
-        track.findtext(f"{G}name") or "": [at(p) for p in track.iter(f"{G}trkpt")] for track in root.iter(f"{G}trk")
-    }
-    points = {point.findtext(f"{G}desc") or "": at(point) for point in root.iter(f"{G}wpt")}
+    names = [track.findtext(f"{G}name") or "" for track in root.iter(f"{G}trk")]
+    lines = dict(zip(names, track_points(text), strict=True))
+    points = {point.findtext(f"{G}desc") or "": place_of(point) for point in root.iter(f"{G}wpt")}
     authors = [credit.attrib["author"] for credit in root.iter(f"{G}copyright")]
     return Found(lines, points, "\n".join([*root.itertext(), *authors]))
-
-
-def at(point: ET.Element) -> tuple[float, float]:
-    return float(point.attrib["lon"]), float(point.attrib["lat"])
 
 
 def read_kml(text: str) -> Found:
@@ -242,11 +237,8 @@ def test_what_the_schema_of_gpx_asks_for() -> None:
     text = route_gpx(lay_route(little_town(), (105, 106)))
     assert 'lat="60.1710000" lon="24.9400000"' in text and "<time>" not in text
     ends = np.array([[180.0, -90.0], [179.99999999, 90.0], [-180.0, 0.0]])
-    assert [lon for lon, _ in read_ends(gpx_text([Track("t", "d", ends)], name="n"))] == [-180.0, -180.0, -180.0]
-
-
-def read_ends(text: str) -> Points:
-    return [at(point) for point in check_gpx(text).iter(f"{G}trkpt")]
+    (line,) = track_points(gpx_text([Track("t", "d", ends)], name="n"))
+    assert [lon for lon, _ in line] == [-180.0, -180.0, -180.0]
 
 
 def test_the_checker_refuses_what_the_schema_does() -> None:
