@@ -80,15 +80,6 @@ def test_a_file_of_addresses(command: Command, mapped: str) -> None:
     assert vr.read_playbook("book.json").candidates == ("Mannerheimintie 5", "Ratakatu 2, Helsinki")
 
 
-def test_addresses_do_not_change_what_a_network_is(command: Command, mapped: str) -> None:
-    data = json.loads(Path(mapped).read_bytes())
-    assert len(data.pop("addresses")["rows"]) == 9
-    Path("bare.json").write_text(json.dumps(data), encoding="utf-8")
-    assert vr.read_network("bare.json").sha256 == vr.read_network(mapped).sha256
-    assert command("streets", mapped, "-o", "a.npz").code == command("streets", mapped, "-o", "b.npz").code == 0
-    assert Path("a.npz").read_bytes() == Path("b.npz").read_bytes()
-
-
 def test_names_of_files_in_any_capitals(command: Command) -> None:
     vr.write_network(little_town(), "TOWN.JSON")
     trip = ("--start", "105", "--goal", "108", "--candidates", "102 104 109 111")
