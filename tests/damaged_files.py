@@ -317,13 +317,6 @@ def large_files() -> Iterator[tuple[str, bytes, list[str]]]:
     yield "lists.json", _filled(b"[", b"[],", b"[]]"), plan
     yield "objects.json", _filled(b"[", b'{"":[]},', b"[]]"), plan
     yield "edges.json", _filled(instance + b'{"num_nodes":2,"edges":[', b"[0,1,1],", b"[1,0,1]]}}}"), plan
-    yield "bad.json", _filled(instance + b'{"num_nodes":2,"edges":[', b"[0,1],", b"[1,0,1]]}}}"), plan
-    yield "twice.json", _filled(instance.replace(b"[1]", b"[1,2]") + graph + b',"candidates2":[', b"1,", b"1]}"), plan
-    yield (
-        "candidates.json",
-        _filled(instance.replace(b'"candidates":[1],', b"") + graph + b',"candidates":[', b"1,", b"1]}"),
-        plan,
-    )
     yield (
         "spaces.json",
         _filled(instance + graph + b',"visibility":{"kind":"explicit","sees":{"1', b" ", b'":[]}}}'),
@@ -331,14 +324,10 @@ def large_files() -> Iterator[tuple[str, bytes, list[str]]]:
     )
     words = b"1650000"
     yield "words.in", _filled(b"2 " + words + b"\n", b"0 1 1\n", b""), plan
-    yield "lines.scen", _filled(b"version 1\n", b"0 a 1 1 0 0 0 0 0\n", b""), plan
     rows = b"".join(b"%x,%x,1,0\n" % (i, i + 1) for i in range(580_000))
     yield "nodes.csv", b"from,to,cost,oneway\n" + rows, streets
     yield "columns.csv", _filled(b"from,to,cost", b",a", b"\n"), streets
-    yield "digits.csv", b"name,lat,lon\nA," + b"9" * 120_000 + b"x,1\n", ["plan", "town.json", "--places"]
     yield "arcs.gr", b"p sp 2 1200000\n" + b"a 1 2 1\n" * 1_200_000, streets
-    yield "letters.gr", _filled(b"p sp 2 5\n", b"a", b""), streets
-    yield "comments.gr", _filled(b"p sp 9000000 1\na 1 2 3\n", b"c\n", b""), streets
     noise = random.Random(1).randbytes(8_500_000).replace(b"\n", b" ")
     arcs = b"p sp 2 6000000\n" + b"a 1 2 1\n" * 6_000_000
     yield "packed.gr.gz", gzip.compress(b"c " + noise + b"\n" + arcs, 1, mtime=0), streets
@@ -348,12 +337,6 @@ def large_files() -> Iterator[tuple[str, bytes, list[str]]]:
         b'<key id="%d" for="edge" attr.name="n%d"><default>1</default></key>' % (i, i) for i in range(60_000)
     )
     yield "defaults.graphml", _filled(b"<graphml>" + keys + begin[9:], b'<edge source="a" target="b"/>', end), streets
-    data = b"".join(b'<edge source="a" target="b"><data key="k%d">1</data></edge>' % i for i in range(130_000))
-    yield "names.graphml", begin + data + end, streets
-    text = b'<key id="c" for="graph" attr.name="crs"/><graph><data key="c">epsg:4326</data>'
-    text += b"".join(b'<node id="%d"><data key="x">1</data><data key="y">1</data></node>' % i for i in (1, 2))
-    text += b'<edge source="1" target="2"><data key="length">1</data><data key="name">['
-    yield "list.graphml", _filled(b"<graphml>" + text, b"1,", b"]</data></edge></graph></graphml>"), streets
     ways = b"".join(b'<way id="%d"><nd ref="1"/><tag k="highway" v="a"/></way>' % i for i in range(2_000_000))
     yield "ways.osm.gz", gzip.compress(b'<osm version="0.6">' + ways + b"</osm>", 6, mtime=0), streets
 

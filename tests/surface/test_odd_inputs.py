@@ -52,6 +52,7 @@ def mapped(command: Command) -> str:
 def test_addresses_are_found_without_a_network(suffix: str, command: Command, mapped: str) -> None:
     net = f"net{suffix}"
     assert command("streets", mapped, "-o", net).code == 0
+    assert vr.read_network(net).sha256 == vr.read_osm("town.osm").domain.sha256, "addresses are no part of it"
     for text, number in ADDRESSES.items():
         done = command("convert", net, "out.json", "--start", "1", "--goal", text, "--candidates", "3;4")
         assert done.code == 0, done.err

@@ -10,7 +10,6 @@ import pytest
 
 import veilroute as vr
 from veilroute.domain import Streets, domain_from_dict, domain_to_dict, great_circle_m, project, street_domain
-from veilroute.jsontext import dump_canonical
 
 PARTS: dict[str, Any] = {
     "lonlat": [(24.90, 60.10), (24.91, 60.10), (24.91, 60.11)],
@@ -61,7 +60,7 @@ def test_json_gives_the_same_network_back() -> None:
     data = domain_to_dict(domain)
     again = domain_from_dict(data)
     assert again.sha256 == domain.sha256
-    assert dump_canonical(domain_to_dict(again)) == dump_canonical(data)
+    assert domain_to_dict(again) == data
     assert streets_of(again).attribution == "© somebody"
     assert again.node(502) == 1
     assert np.array_equal(np.asarray(again.coordinates), np.asarray(domain.coordinates))
@@ -101,29 +100,6 @@ def test_bad_parts_are_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(vr.InvalidInputError) as error:
         street_domain(**PARTS | change)
     assert str(error.value).startswith(message)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"unit": None},
-        {"lonlat": "x"},
-        {"lonlat": [[24.9, 60.1]]},
-        {"lengths": [[1]]},
-        {"lengths": ["a", "b", "c"]},
-        {"bends": [[1.0], [], []]},
-        {"bends": [["a", "b"], [], []]},
-        {"bends": 7},
-        {"names": 7},
-        {"name_ids": ["a", "b", "c"]},
-        {"more": 1},
-    ],
-)
-def test_bad_json_is_refused(change: dict[str, Any]) -> None:
-    data = domain_to_dict(street_domain(**PARTS))
-    data["graph"]["streets"] |= change
-    with pytest.raises(vr.InvalidInputError):
-        domain_from_dict(data)
 
 
 def test_a_degree_of_latitude_and_of_longitude() -> None:
