@@ -7,7 +7,6 @@ held is that they are short and printable, begin with the file, and name the lin
 
 from __future__ import annotations
 
-import copy
 import gzip
 import json
 import os
@@ -59,8 +58,8 @@ SOMETHING_ELSE: dict[str, bytes | str] = {
     "page": b"<html></html>",
     "word": b"hello",
     "random": np.random.default_rng(0).bytes(5000),
-    "brackets": b"[" * 10**6,
-    "nested": b"<a>" * 10**6,
+    "brackets": b"[" * 10**5,
+    "nested": b"<a>" * 10**5,
     "entities": '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><a>&b;</a>',
     "outside": '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///dev/zero">]><graphml>&a;</graphml>',
     "zeros": gzip.compress(bytes(2**25)),
@@ -177,20 +176,19 @@ def test_damaged_json_is_refused(tmp_path: Path, name: str) -> None:
         refusal(sample, path)
     is_held = name in OPTIONAL
     may_be_lost, may_be_anything = set(), set()
-    for number, (_, key) in enumerate(parts_of(sound)):
+    for holder, key in list(parts_of(sound)):
+        kept = holder[key]
         for bad in ("lose", {"a": [None]}, [[{}]], 1.5e308, -7.5, "\x00", 2**70):
-            data = copy.deepcopy(sound)
-            holder, _ = list(parts_of(data))[number]
-            if bad != "lose":
-                holder[key] = bad
-            elif isinstance(holder, dict):
+            holder[key] = bad
+            if bad == "lose":
                 del holder[key]
-            else:
-                continue
-            path.write_text(json.dumps(data), encoding="utf-8")
-            if not is_refused(sample, path):
+            path.write_text(json.dumps(sound), encoding="utf-8")
+            if bad == "lose" and isinstance(holder, list):
+                holder.insert(key, kept)
+            if not is_refused(sample, path) and isinstance(holder, dict):
                 may_be_lost |= {key} if bad == "lose" else set()
                 may_be_anything |= {key} if isinstance(bad, dict) else set()
+        holder[key] = kept
     if is_held:
         assert may_be_lost == OPTIONAL[name]
         assert may_be_anything == (JUST_TOLD if name == "playbook" else set())
