@@ -104,7 +104,9 @@ def blow_number(raw: bytes, rng: random.Random) -> bytes:
 
 
 def change_words(raw: bytes, rng: random.Random) -> bytes:
-    words = re.split(rb"(\s+|[,;\"])", raw)
+    """Of words, or of lines, one is lost, doubled, exchanged with another or replaced."""
+    mark = rng.choice((rb"(\s+|[,;\"])", rb"(\n)"))
+    words = re.split(mark, raw)
     at, other = rng.randrange(len(words)), rng.randrange(len(words))
     match rng.randrange(4):
         case 0:
@@ -116,19 +118,6 @@ def change_words(raw: bytes, rng: random.Random) -> bytes:
         case _:
             words[at] = words[at] * 2
     return b"".join(words)
-
-
-def change_lines(raw: bytes, rng: random.Random) -> bytes:
-    lines = raw.split(b"\n")
-    at, other = rng.randrange(len(lines)), rng.randrange(len(lines))
-    match rng.randrange(3):
-        case 0:
-            lines[at], lines[other] = lines[other], lines[at]
-        case 1:
-            del lines[at]
-        case _:
-            lines.insert(at, lines[other])
-    return b"\n".join(lines)
 
 
 def change_json(raw: bytes, rng: random.Random) -> bytes:
@@ -147,30 +136,23 @@ def change_json(raw: bytes, rng: random.Random) -> bytes:
     shallow = [spot for spot in spots if spot[2] <= 3]
     holder, key, _ = rng.choice(shallow if shallow and rng.random() < 0.6 else spots)
     value = holder[key]
-    match rng.randrange(13):
+    match rng.randrange(10):
         case 0 if holder is not data or len(data) > 1:
             del holder[key]
         case 1:
-            holder[key] = rng.choice(VALUES)
+            holder[key] = rng.choice((*VALUES, *TEXTS))
         case 2:
-            holder[key] = rng.choice(TEXTS)
-        case 3:
-            holder[key] = {"a": value} if rng.random() < 0.5 else [value, value]
-        case 4 if isinstance(value, list) and value:
+            holder[key] = rng.choice(({"a": value}, [value, value], deep(value, rng.choice((3, 50, 99, 300)))))
+        case 3 if isinstance(value, list) and value:
             holder[key] = value * rng.choice((2, 1000)) if rng.random() < 0.5 else value[: rng.randrange(len(value))]
-        case 5 if isinstance(value, int | float):
+        case 4 if isinstance(value, int | float):
             holder[key] = value * rng.choice((-1, 2, 1e6, 1e300, 0.3, 0))
-        case 6 if isinstance(holder, dict):
+        case 5 if isinstance(holder, dict):
             holder[rng.choice(TEXTS)] = holder.pop(key)
-        case 7 | 8 | 9 if isinstance(value, int | float):
+        case 6 | 7 | 8 if isinstance(value, int | float):
             holder[key] = value + rng.choice((-1, 1, 0.5))
-        case 7 | 8 | 9 if isinstance(value, list) and len(value) > 1:
+        case 6 | 7 | 8 if isinstance(value, list) and len(value) > 1:
             rng.shuffle(value)
-        case 10:
-            deep: Any = value
-            for _ in range(rng.choice((3, 50, 99, 300))):
-                deep = [deep]
-            holder[key] = deep
         case _:
             other, there, _ = rng.choice(spots)
             with suppress(KeyError, IndexError):
@@ -185,6 +167,13 @@ def change_json(raw: bytes, rng: random.Random) -> bytes:
     finally:
         sys.set_int_max_str_digits(4300)
     return twin_key(text, rng) if rng.random() < 0.1 else text
+
+
+def deep(value: Any, depth: int) -> Any:
+    """A value within so many lists."""
+    for _ in range(depth):
+        value = [value]
+    return value
 
 
 def twin_key(raw: bytes, rng: random.Random) -> bytes:
@@ -202,7 +191,7 @@ def _spots(data: Any, depth: int = 0) -> Iterator[tuple[Any, Any, int]]:
 
 
 BYTES = (flip_bytes, cut, repeat, insert)
-TEXT = (*BYTES, blow_number, blow_number, change_words, change_words, change_lines)
+TEXT = (*BYTES, blow_number, blow_number, change_words, change_words, change_words)
 JSON = (*TEXT, twin_key, *[change_json] * 40)
 
 

@@ -61,6 +61,8 @@ def test_geometries_of_every_kind(tmp_path: Path) -> None:
     whole = {"type": "Feature", "properties": {}, "geometry": polygon}
     for data, number in ((polygon, 1), (several, 2), (mixed, 2), (whole, 1)):
         assert len(read_zones(written(data, tmp_path / "a.geojson"))[0]) == number
+    triangle = {"type": "Polygon", "coordinates": [ring(24, 60)[:3]]}
+    assert len(read_zones(written(triangle, tmp_path / "a.geojson"))[0]) == 1, "not closed, as many write it"
     points = {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": [24, 60]}}
     flight = read_area(written(collection(feature(ring(24, 60)), points), tmp_path / "a.geojson"), cell=100)
     assert flight.domain.num_nodes == 6 * 11

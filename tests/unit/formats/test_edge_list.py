@@ -41,6 +41,12 @@ def test_edges_in_every_kind_of_file(kind: str, tmp_path: Path) -> None:
     assert len(told) == bool(said) and said in "".join(told)
 
 
+def test_loops_are_no_rows_in_both_directions_and_the_poles_are_places(tmp_path: Path) -> None:
+    nodes = write(tmp_path, "id,lat,lon\n1,90,180\n2,-90,-180\n3,0,0\n", "n.csv")
+    domain = vr.read_edge_list(write(tmp_path, "from,to,cost\n1,1,0\n1,2,3\n2,3,1\n"), nodes)
+    assert (domain.num_nodes, domain.num_edges) == (3, 4)
+
+
 def rows_in_both_directions(num_both: int, num_rows: int) -> str:
     rows = [(0, 1), (1, 0)][:num_both] + [(i, i + 1) for i in range(1, num_rows - num_both + 1)]
     return "from,to,cost\n" + "".join(f"{a},{b},1\n" for a, b in rows)

@@ -41,13 +41,13 @@ def test_scenarios_are_rows_and_columns(tmp_path: Path) -> None:
     assert scenario.bucket == 3
 
 
-AUTHORS = "3 4\n0 1 1\n1 0 1\n1 2 2.5\n2 1 2.5\n0 2\n1\n1\nanything else\n"
+AUTHORS = "3 4\n0 1 0\n1 0 1\n1 2 2.5\n2 1 2.5\n0 2\n1\n1\nanything else\n"
 
 
 def test_authors_format(tmp_path: Path) -> None:
     problem = vr.read_instance(write(tmp_path, "a.in", AUTHORS)).problem
     assert problem.domain.num_edges == 4
-    assert problem.domain.costs.tolist() == [1, 1, 2.5, 2.5]
+    assert problem.domain.costs.tolist() == [0, 1, 2.5, 2.5]
     assert problem.trips[0] == vr.Trip(0, 2)
     assert problem.candidates == (1,)
 
