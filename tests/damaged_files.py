@@ -255,7 +255,7 @@ def make_samples(folder: Path) -> list[Sample]:
         if sound.commands:
             data = sound.write(folder).read_bytes()
             beside = {name: text.encode() for name, text in sound.beside} | {"n.json": town}
-            for repack in {None, PACKED.get(sound.name.rpartition(".")[2])}:
+            for repack in dict.fromkeys((None, PACKED.get(sound.name.rpartition(".")[2]))):
                 add(sound.name, data, sound.commands, repack, **beside)
     grid = vr.grid_domain(["....", ".@@.", "....", ".@@.", "...."])
     problem = vr.Problem(

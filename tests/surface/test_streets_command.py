@@ -85,21 +85,23 @@ def test_graphs_from_elsewhere(command: Command) -> None:
 
 
 def test_where_one_may_turn_round(command: Command, city: Path) -> None:
-    for name, options, expected in (
+    asked: list[tuple[str, tuple[object, ...], Turns | None]] = [
         ("a.json", (), Turns("dead-ends")),
         ("b.json", ("--u-turns", "allow"), None),
         ("c.npz", ("--u-turns", "allow", "--u-turn-cost", 30), Turns("allow", 30.0)),
-    ):
+    ]
+    for name, options, expected in asked:
         done = command("streets", city, "-o", name, *options)
         assert vr.read_network(name).turns == expected
         assert ("turning round" in done.out) == (expected is not None)
     # A file of our own keeps the rule that it has, unless another is given.
-    for name, options, expected in (
+    asked = [
         ("a.json", (), Turns("dead-ends")),
         ("b.json", (), None),
         ("b.json", ("--u-turns", "never"), Turns("never")),
         ("c.npz", ("--u-turn-cost", 10), Turns("allow", 10.0)),
-    ):
+    ]
+    for name, options, expected in asked:
         assert command("streets", name, "-o", "d.npz", *options).code == 0
         assert vr.read_network("d.npz").turns == expected
 

@@ -85,6 +85,30 @@ def test_bends_stay_on_their_side_of_a_door() -> None:
         assert great_circle_m(line[:-1], line[1:]).sum() == pytest.approx(split.streets.lengths[e], rel=0.01)
 
 
+def test_directions_that_run_elsewhere_are_two_streets() -> None:
+    """Each has a bend, one to the west and one to the east: a door is on the nearer one alone."""
+    west, east = ((side * 40 * METRE_LAT, 100 * METRE_LAT) for side in (-1, 1))
+    for there, back, num in ((west, east, 1), (west, west, 2)):
+        road = street_domain(
+            lonlat=[(0.0, 0.0), (0.0, 200 * METRE_LAT)], tails=[0, 1], heads=[1, 0], costs=[220, 220],
+            lengths=[220, 220], unit="metres", shape_ptr=[0, 1, 2], shape=[there, back],
+        )  # fmt: skip
+        assert len(DoorFinder(road).find((west[0] * 1.1, west[1] + METRE_LAT)).edges) == num
+
+
+def test_the_shorter_of_two_parallel_streets_is_cut_as_well() -> None:
+    """Only the faster of them is driven; how near places are on foot goes by the shorter one."""
+    slow = street_domain(
+        lonlat=[(0.0, 0.0), (0.0, 200 * METRE_LAT)], tails=[0, 0, 1], heads=[1, 1, 0], costs=[20.0, 40.0, 20.0],
+        lengths=[500.0, 115.0, 500.0], unit="seconds",
+    )  # fmt: skip
+    assert slow.streets is not None
+    assert slow.streets.shortest.tolist() == [115.0, 500.0]
+    split, _ = open_doors(slow, [("Shop", DoorFinder(slow).find((METRE_LAT, 50 * METRE_LAT)))])
+    assert split.streets is not None
+    assert sorted(split.streets.shortest.round(1).tolist()) == pytest.approx([28.7, 86.3, 125.0, 375.0], abs=0.3)
+
+
 def test_the_kerb_is_on_the_right_or_on_the_left() -> None:
     town = little_town()
     north = beside(101, 102, 0.4, north_m=6)  # on the right of who drives west

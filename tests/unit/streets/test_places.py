@@ -32,7 +32,7 @@ def test_the_nearest_junction_is_that_of_looking_at_all() -> None:
     for point in rng.uniform((24.9, 60.1), (25.0, 60.2), (20, 2)).tolist():
         found = snap(points(lonlat), tuple(point))
         away = great_circle_m(lonlat, point)
-        assert (found.node, found.distance_m) == (int(np.argmin(away)), pytest.approx(float(away.min())))
+        assert found.node == int(np.argmin(away)) and found.distance_m == pytest.approx(float(away.min()))
     # At 60 degrees a degree of longitude is half as long as one of latitude.
     assert snap(points([(25.0, 60.001), (25.0015, 60.0)]), (25.0, 60.0)).node == 1
     assert snap(TOWN, place(112)).distance_m == 0.0
