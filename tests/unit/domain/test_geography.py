@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.domain import Streets, domain_from_dict, domain_to_dict, great_circle_m, project, street_domain
+from veilroute.domain import (
+    Streets,
+    distance_text,
+    domain_from_dict,
+    domain_to_dict,
+    duration_text,
+    great_circle_m,
+    project,
+    street_domain,
+)
 
 PARTS: dict[str, Any] = {
     "lonlat": [(24.90, 60.10), (24.91, 60.10), (24.91, 60.11)],
@@ -114,3 +123,10 @@ def test_the_plane_for_drawing_keeps_distances_within_a_city() -> None:
     for a in range(4):
         for b in range(a):
             assert math.dist(flat[a], flat[b]) == pytest.approx(float(great_circle_m(places[a], places[b])), rel=2e-3)
+
+
+def test_distances_and_durations_are_rounded_as_people_say_them() -> None:
+    metres = {0: "0 m", 1: "5 m", 12: "10 m", 47: "45 m", 48: "50 m", 254: "250 m", 994: "990 m", 996: "1.0 km"}
+    assert {given: distance_text(given) for given in metres} == metres
+    seconds = {0: "0 s", 1: "5 s", 62: "60 s", 89: "1 min", 150: "2 min", 3540: "59 min", 3900: "1 h 05 min"}
+    assert {given: duration_text(given) for given in seconds} == seconds

@@ -12,7 +12,6 @@ import veilroute as vr
 from drawn_books import triangle_book
 from street_samples import NAMES, little_book, little_town, two_trip_book
 from veilroute.streets import Schedule, Stops, class_routes, playbook_directions, route_itinerary
-from veilroute.streets.directions import directions
 
 
 def stops_of(book: vr.Playbook, member: Hashable, trip: int = 0) -> list[tuple[int, tuple[Hashable, ...]]]:
@@ -56,6 +55,10 @@ def test_who_is_only_seen_has_a_stop_in_sight() -> None:
     assert first.text == "Stop 1 of 2: in sight of Branch North"
     assert second.text == "Stop 2 of 2: in sight of Branch Yard"
     assert (nodes[first.position], nodes[second.position]) == (106, 107)
+    # At a place that is passed one stops, also if another is seen from there.
+    both = replace(problem, candidates=[102, 106])
+    (stop,) = Stops(vr.solve(both, vr.Privacy(k=2, ell=0))).on_route((105, 106, 107, 108), 0)
+    assert (set(stop.members), stop.is_afar) == ({102, 106}, False)
 
 
 def test_classes_that_look_the_same_stop_at_the_same_places() -> None:
@@ -96,6 +99,10 @@ def test_within_the_promise_all_who_look_alike_stop_alike(case: int) -> None:
             early = [(stop.position, stop.members) for stop in made if m is None or stop.position < m]
             assert seen.setdefault(nodes[:m], early) == early
             assert any(member in stop.members for stop in made), "the secret is reached"
+            for stop in made:
+                if m is not None and stop.position >= m:
+                    shared = {book.route_for(each).nodes[: stop.position + 1] for each in stop.members}
+                    assert shared == {nodes[: stop.position + 1]}, "after the promise each stops for its own"
             assert [stop.number for stop in made] == list(range(1, len(made) + 1))
     for route in class_routes(book):
         # What is written by part is what each member is given.
@@ -123,8 +130,8 @@ def test_times_add_up_with_the_stays() -> None:
         for i, stop in enumerate(itinerary.stops):
             driving = sum(leg.cost for leg in itinerary.legs[: stop.position])
             assert itinerary.seconds_until(stop.position, schedule) == pytest.approx(driving + i * dwell)
-    last = directions(itinerary, names=book.names, schedule=Schedule(600, "23:50"))[-1]
-    assert last.text == "Arrive, at 00:21 (+1 day)"
+    late = Schedule(600, "23:50")
+    assert late.clock(itinerary.seconds_until(len(itinerary.legs), late)) == "00:21 (+1 day)"
 
 
 def test_detours_keep_the_stops_that_are_left() -> None:
