@@ -254,7 +254,7 @@ def make_samples(folder: Path) -> list[Sample]:
     for sound in SAMPLES.values():
         if sound.commands:
             data = sound.write(folder).read_bytes()
-            beside = {name: text.encode() for name, text in sound.beside} | {"n.json": town}
+            beside: dict[str, Any] = {name: text.encode() for name, text in sound.beside} | {"n.json": town}
             for repack in dict.fromkeys((None, PACKED.get(sound.name.rpartition(".")[2]))):
                 add(sound.name, data, sound.commands, repack, **beside)
     grid = vr.grid_domain(["....", ".@@.", "....", ".@@.", "...."])

@@ -11,6 +11,7 @@ import pytest
 import veilroute as vr
 from veilroute.domain import (
     Streets,
+    Turns,
     distance_text,
     domain_from_dict,
     domain_to_dict,
@@ -18,6 +19,7 @@ from veilroute.domain import (
     great_circle_m,
     project,
     street_domain,
+    with_rules,
 )
 
 PARTS: dict[str, Any] = {
@@ -130,3 +132,19 @@ def test_distances_and_durations_are_rounded_as_people_say_them() -> None:
     assert {given: distance_text(given) for given in metres} == metres
     seconds = {0: "0 s", 1: "5 s", 62: "60 s", 89: "1 min", 150: "2 min", 3540: "59 min", 3900: "1 h 05 min"}
     assert {given: duration_text(given) for given in seconds} == seconds
+
+
+@pytest.mark.parametrize("banned", [[[0, 1]], [[1, 2, 3]], [[-1, 0, 1]], [[0, 1, 2], [0, 2, 1]], [[0, 1, 2], [2]]])
+def test_rules_along_what_is_no_street_are_refused(banned: list[list[int]]) -> None:
+    domain = street_domain(**PARTS)
+    assert with_rules(domain, Turns.of("never", [[0, 1, 2]])).turns == Turns.of("never", [[0, 1, 2]])
+    with pytest.raises(vr.InvalidInputError, match=r"turns\.banned"):
+        with_rules(domain, Turns("never", banned=tuple(map(tuple, banned))))
+
+
+@pytest.mark.parametrize("also", [[(501, 0)], [("503", 0)], [("a", 0), ("a", 1)], [("a", 3)], [("a", -1)]])
+def test_further_labels_are_told_from_others(also: list[tuple[int | str, int]]) -> None:
+    domain = street_domain(**PARTS)
+    assert with_rules(domain, None, [("a", 0), ("b", 0)]).node("b") == 0
+    with pytest.raises(vr.InvalidInputError, match="also"):
+        with_rules(domain, None, also)

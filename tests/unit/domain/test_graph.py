@@ -26,6 +26,7 @@ def test_costs_stay_integers_only_when_all_are() -> None:
 def test_unit_cost_needs_equal_whole_positive_costs(line5: vr.Domain, ring6: vr.Domain) -> None:
     assert line5.unit_cost == 1
     assert ring6.unit_cost is None
+    assert vr.Domain.from_edges(1, [], [], []).unit_cost == 1
     assert vr.Domain.from_edges(2, [0, 1], [1, 0], [0, 0]).unit_cost is None
     assert vr.Domain.from_edges(2, [0, 1], [1, 0], [0.1, 0.1]).unit_cost is None
     assert vr.Domain.from_edges(2, [0, 1], [1, 0], [3.0, 3.0]).unit_cost == 3

@@ -279,8 +279,8 @@ SPECIAL: dict[str, list[tuple[str | None, str, str]]] = {
     "places": [
         (SHOPS[18:], "", "no places"), ("name,lat", "shop,where", "line 1"), ("name,lat,lon,role\n", "", "line 1"),
         ("name,lat,lon", "name,lat,width", "line 1"), ("t,60.17,24.93,start", "t,60,17,24,93,", "line 2"),
-        ("60.17,", "60 10,", "line 2"), ("60.17,", "91°61'N,", "line 2"),
-        ("t,60.17,24.93", "t,24.93 E,60.17 N", "line 2"), ("24.93", "", "line 2"),
+        ("60.17,", "60 10,", "line 2: lat"), ("60.17,", "91°61'N,", "line 2: lat"),
+        ("t,60.17,24.93", "t,24.93 E,60.17 N", "line 2: lat"), ("24.93", "", "line 2"),
         ("Forum,60.18,24.95,candidate", "Forum", "line 4"), ("Forum", "", "line 4"), ("Forum", "Depot", "line 4"),
         ("candidate", "start", "line 4"), ("candidate", "depot", "line 4"), ("Forum", '"Forum', "line"),
         ("Forum", "F\x1b[31m", "line 4"), ("60.18", "9" * 400, "line 4"), ("name,", "name;;", "line 1"),

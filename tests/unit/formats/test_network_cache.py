@@ -123,9 +123,9 @@ BAD_ARRAYS: dict[str, list[tuple[Any, str]]] = {
 }  # fmt: skip
 BAD_WORDS: list[tuple[dict[str, Any], str]] = [
     ({"format": "veilroute-network/2"}, "veilroute-network/1"), ({"sha256": "0" * 64}, "another hash"),
-    *(({"arrays": given}, "arrays") for given in (["../costs"], [["costs"]], ["indptr"] * 100)),
-    *(({"streets": given}, "streets") for given in ({"unit": "miles"}, [])),
-    *(({"labels": given}, "labels") for given in (["a", "b"], ["a", "b", "b"], "abc")),
+    ({"arrays": ["../costs"]}, "arrays"), ({"arrays": [["costs"]]}, "arrays"), ({"arrays": ["indptr"] * 100}, "arrays"),
+    ({"streets": {"unit": "miles"}}, "streets"), ({"streets": []}, "streets"),
+    *(({"labels": [*given]}, "labels") for given in ("ab", "abb")), ({"labels": "abc"}, "labels"),
     *(({"labels": ["a", "b", label]}, "labels") for label in ("\n", 1.5)),
 ]  # fmt: skip
 

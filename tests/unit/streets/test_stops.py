@@ -101,8 +101,8 @@ def test_within_the_promise_all_who_look_alike_stop_alike(case: int) -> None:
             assert any(member in stop.members for stop in made), "the secret is reached"
             for stop in made:
                 if m is not None and stop.position >= m:
-                    shared = {book.route_for(each).nodes[: stop.position + 1] for each in stop.members}
-                    assert shared == {nodes[: stop.position + 1]}, "after the promise each stops for its own"
+                    whose = {book.route_for(each).nodes[: stop.position + 1] for each in stop.members}
+                    assert whose == {nodes[: stop.position + 1]}, "after the promise each stops for its own"
             assert [stop.number for stop in made] == list(range(1, len(made) + 1))
     for route in class_routes(book):
         # What is written by part is what each member is given.
@@ -131,7 +131,8 @@ def test_times_add_up_with_the_stays() -> None:
             driving = sum(leg.cost for leg in itinerary.legs[: stop.position])
             assert itinerary.seconds_until(stop.position, schedule) == pytest.approx(driving + i * dwell)
     late = Schedule(600, "23:50")
-    assert late.clock(itinerary.seconds_until(len(itinerary.legs), late)) == "00:21 (+1 day)"
+    end = itinerary.seconds_until(len(itinerary.legs), late)
+    assert end is not None and late.clock(end) == "00:21 (+1 day)"
 
 
 def test_detours_keep_the_stops_that_are_left() -> None:
