@@ -18,7 +18,10 @@ def test_rows_are_sorted_and_cheapest_parallel_edge_is_kept() -> None:
     assert domain.costs.tolist() == [1, 3]
 
 
-def test_costs_stay_integers_only_when_all_are() -> None:
+def test_costs_stay_integers_only_when_all_are_and_sum_below_a_limit() -> None:
+    assert vr.Domain.from_edges(3, [0, 1], [1, 2], [2**45, 2**45 - 1]).has_integer_costs
+    with pytest.raises(vr.InvalidInputError, match=r"2\^46"):
+        vr.Domain.from_edges(3, [0, 1], [1, 2], [2**45, 2**45])
     assert vr.Domain.from_edges(2, [0], [1], [2]).has_integer_costs
     assert not vr.Domain.from_edges(2, [0], [1], [2.0]).has_integer_costs
 
