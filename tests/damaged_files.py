@@ -31,6 +31,8 @@ PATIENCE_S = 120  # kernels may have to be compiled first
 MAX_MESSAGE = 300
 _FILE = re.compile(r"veilroute: ([^:,]+)[:,] ")
 """What a line about a file begins with."""
+_ASIDE = re.compile(r"veilroute: (WARNING: |\d+ s: )")
+"""What is no line about a problem: a warning, and how far a command is that takes more than ten seconds."""
 
 ENDINGS: Counter[int] = Counter()
 """How often each exit code came."""
@@ -427,8 +429,8 @@ def judge(code: int, err: str, memory_mb: float) -> str:
     lines = err.splitlines()
     if code not in (0, 1, 2, 3):
         return f"exit code {code}"
-    # All problems of a file of places are told at once, and a warning may come before.
-    told = [line for line in lines if not line.startswith("veilroute: WARNING: ")]
+    # All problems of a file of places are told at once.
+    told = [line for line in lines if not _ASIDE.match(line)]
     files = {match[1] if (match := _FILE.match(line)) else "" for line in told[:20]}
     is_one = len(told) == 1 or (2 <= len(told) <= 21 and len(files) == 1 and "" not in files)
     if code == 2 and (not is_one or not err.endswith("\n")):
