@@ -540,14 +540,15 @@ def changes_of_certificate(data: Data, rng: Random) -> Iterator[tuple[str, Edits
         )
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name == "randomised, 14" else ()) for name in WEIGHED]
 )
-def test_every_planted_fault_is_refuted(name: str) -> None:
+def test_every_planted_fault_is_refuted(name: str, step: int) -> None:
     assert verdict_of(data_of(name)) == "holds"
     faults = list(planted(name))
     assert len(faults) >= 60
-    assert [what for what, data in faults if verdict_of(data) != "violated"] == []
+    assert [what for what, data in faults[::step] if verdict_of(data) != "violated"] == []
 
 
 def harmless(data: Data) -> Iterator[tuple[str, Edits]]:
@@ -854,7 +855,7 @@ def harmless_weeks() -> Iterator[tuple[str, Week]]:
             yield f"{name}, from day {day} on a year later", mutant
 
 
-@pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [30, pytest.param(1, marks=pytest.mark.slow)])
 def test_false_weeks_are_refuted(step: int, tmp_path: Path) -> None:
     mutants = list(planted_weeks())
     assert len(mutants) >= 300
