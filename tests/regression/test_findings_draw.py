@@ -278,18 +278,6 @@ def test_f7_contingencies_draw_nothing_again() -> None:
             assert more.route_for(place, key=KEY, occasion=day) == book.route_for(place, key=KEY, occasion=day)
 
 
-def test_f7_eight_copies_give_one_route(command: Command) -> None:
-    vr.new_key("key")
-    for seed in range(8):
-        data = data_of(drawn_book())
-        data["options"]["seed"] = seed
-        Path(f"copy{seed}.json").write_text(json.dumps(data), encoding="utf-8")
-    assert command("audit", "copy1.json", "--strict").code == 0
-    for letter in SEVERAL[:4]:
-        options = ("--transit", letter, "--key", "key", "--occasion", "week 47", "--format", "json")
-        assert len({command("route", f"copy{seed}.json", *options) for seed in range(8)}) == 1
-
-
 def test_f7_decoys_stay_the_same() -> None:
     domain = vr.generate_streets(5, 6, seed=1)
     places = vr.draw_candidates(domain, 0, 0, 12, seed=1)
