@@ -337,7 +337,7 @@ def test_python_takes_what_was_meant(honest: vr.Playbook) -> None:
         ({"privacy": vr.Privacy(k=3)}, "instance", "violated"),
         ({}, "shown", "holds"),
     ):
-        last = vr.audit(honest, **given).claims[-1]  # type: ignore[arg-type]
+        last = vr.audit(honest, **given).claims[-1]
         assert (last.claim, last.verdict) == (claim, verdict)
     whole: Any = vr.Instance(MEANT.problem, MEANT.privacy)
     with pytest.raises(vr.InvalidInputError, match="instance"):
