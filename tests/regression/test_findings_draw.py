@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
+from changed_values import mutate
 from commands import Command, Outcome
 from door_towns import door_problem
 from drawn_books import triangle_book
@@ -372,29 +373,12 @@ def subject(book: vr.Playbook) -> list[Any]:
 
 
 def mutated(data: Data, rng: Random) -> Data:
-    """One edit, anywhere but in the map; what stands further in is edited more rarely."""
+    """One edit, anywhere but in the map; all parts are edited as often, however large they are."""
     made = copy.deepcopy(data)
-    place: Any = made
-    name: Any = rng.choice(sorted(made.keys() - {"domain", "format"}))
-    while isinstance(inner := place[name], dict | list) and inner and rng.random() < 0.8:
-        place, name = inner, rng.choice(sorted(inner) if isinstance(inner, dict) else range(len(inner)))
-    old = place[name]
-    match old:
-        case bool() | None:
-            place[name] = rng.choice([True, False, None, 0])
-        case int():
-            place[name] = rng.choice([old + 1, float(old), old - 1])
-        case float():
-            place[name] = rng.choice([old * (1 + 1e-12), old + 1e-10, old / 2])
-        case str():
-            place[name] = old + "x"
-        case list():
-            place[name] = rng.choice([shuffled(old, rng.randrange(100)), old[:-1], old + old[-1:]])
-        case dict() if rng.random() < 0.5:
-            place[name] = {**old, "more": rng.randrange(100)}
-        case _:
-            del place[name]
-    return made
+    name = rng.choice(sorted(made.keys() - {"domain", "format"}))
+    part = {name: made.pop(name)}
+    mutate(rng, part, data["candidates"])
+    return made | part
 
 
 def test_f7_edits_that_an_audit_accepts_draw_nothing_again() -> None:
