@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
+from itertools import accumulate, combinations
 from pathlib import Path
 from random import Random
 
@@ -18,7 +18,6 @@ from street_observer import FEATURES, run_scenario
 from veilroute.auditing import street
 from veilroute.cli import simulate_day, simulate_linked
 from veilroute.domain import with_rules
-from veilroute.keys import draw
 
 FEW, MANY = 3, 40
 
@@ -84,8 +83,12 @@ def test_it_finds_a_draw_that_hardly_ever_comes_between_two_that_look_the_same()
     again = replace(first, routes=(replace(first.routes[0]),))  # another class that goes the same way
     classes = (first, replace(rare, shares=(1e-9, 1e-9)), again)
 
+    shares, total = [each.share_of(place) for each in classes], 1 << 62
+    ends = [*(int(part / sum(shares) * total) for part in accumulate(shares[:-1])), total]
+
     def run(key: vr.Key) -> street.Seen:
-        group = classes[draw([each.share_of(place) for each in classes], key.numbers(b"draw"))]
+        value = key.numbers(b"draw")(total)
+        group = next(each for each, end in zip(classes, ends, strict=True) if value < end)
         assert isinstance(key, street._Dice)
         key.marks.append(id(group.routes[0]))
         return group.routes[0].nodes
