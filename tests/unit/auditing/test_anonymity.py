@@ -129,4 +129,5 @@ def test_the_text_says_first_whether_the_playbook_holds_and_is_cut_short(two_roo
     assert "60 more" in replace(report, anonymity=steps).to_text().splitlines()[-1]
     assert number(2_000, "class", "classes") == "2,000 classes"
     assert names(range(8)) == "0, 1, 2, 3, 4, 5 and 2 more"
-    assert judge("walk", list("abcde"), "fine") == ClaimVerdict("walk", False, "a; b; c; and 2 more")
+    for problems, said in (("abc", "a; b; c"), ("abcd", "a; b; c; and 1 more"), ("abcde", "a; b; c; and 2 more")):
+        assert judge("walk", list(problems), "fine") == ClaimVerdict("walk", False, said)
