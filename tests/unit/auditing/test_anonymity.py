@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ import pytest
 
 import veilroute as vr
 from veilroute import Claims, Route
-from veilroute.auditing import AnonymityStep, AuditReport, ClaimVerdict, judge, names, number
+from veilroute.auditing import AnonymityStep, AuditReport, AuditSummary, ClaimVerdict, judge, names, number
 from veilroute.domain import Label
 
 NO_CLAIMS = Claims(4, 4, 0, None, 0.0, None, (None,))
@@ -127,6 +128,9 @@ def test_the_text_says_first_whether_the_playbook_holds_and_is_cut_short(two_roo
     assert "'walk'" in one.to_text().splitlines()[0] and "VIOLATED  walk          jumps\n" in one.to_text()
     steps = tuple(AnonymityStep(0, m, m, 1, (), ()) for m in range(1, 101))
     assert "60 more" in replace(report, anonymity=steps).to_text().splitlines()[-1]
+    # Of ten candidates nine can be covered, eight are said to be protected, and six are.
+    some = " ".join(replace(report, summary=AuditSummary(vr.Privacy(k=3, ell=5), 1, 10, 9, 8, 6)).to_text().split())
+    assert re.findall(r"\d+", some[some.index("Not protected") :].split(".")[0]) == ["4", "2", "1", "1"]
     assert number(2_000, "class", "classes") == "2,000 classes"
     assert names(range(8)) == "0, 1, 2, 3, 4, 5 and 2 more"
     for problems, said in (("abc", "a; b; c"), ("abcd", "a; b; c; and 1 more"), ("abcde", "a; b; c; and 2 more")):

@@ -176,6 +176,19 @@ def test_all_pairs_allows_other_classes_to_look_the_same(line5: vr.Domain) -> No
     assert report.anonymity[-1].exposed == ()
 
 
+@pytest.mark.parametrize(("spread", "holds"), [("witness", True), ("all-pairs", False)])
+def test_who_is_left_beside_a_candidate_may_be_in_another_class_that_looks_the_same(
+    line5: vr.Domain, spread: str, holds: bool
+) -> None:
+    """Earlier trips leave 1 and 2 of which 2 is in the other class; under all-pairs each class counts by itself."""
+    whole = vr.Route((0, 1, 2, 3, 4, 3, 2, 1, 0), 8)
+    problem = vr.Problem(line5, [vr.Trip(0, 0)], [1, 2, 3, 4], past=vr.Past(((1, (1, 2)),)))
+    playbook = vr.solve(problem, vr.Privacy(k=2, ell=0, spread=spread))
+    classes = tuple(vr.PlaybookClass(members, True, (whole,)) for members in ((1, 3), (2, 4)))
+    report = vr.audit(replace(playbook, classes=classes, status="feasible"))
+    assert verdict_of(report, "history").holds == holds
+
+
 def test_linked_trips_must_not_tell_members_apart(two_rooms: vr.Domain) -> None:
     trips = [vr.Trip((0, 0), (2, 6)), vr.Trip((2, 0), (0, 6), 2.0)]
     playbook = vr.solve(vr.Problem(two_rooms, trips, [(0, 2), (2, 2), (0, 4), (2, 4)]), vr.Privacy(k=2, ell=2))
