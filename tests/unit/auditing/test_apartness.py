@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 
 import veilroute as vr
-from veilroute.auditing import Spread, mask_of, members_of, survey_problem
+from veilroute.auditing import ClassRule, Effort, Spread, TooMuchError, mask_of, members_of, survey_problem
 from veilroute.domain import Label
 
 
@@ -99,6 +99,19 @@ def test_an_audit_says_whether_it_has_looked_at_everything() -> None:
         book = vr.playbook_from_classes(problem, vr.Privacy(k=2 * num + 1, ell=1.5), groups)
         (found,) = (each for each in vr.audit(book).claims if each.claim == "spread")
         assert not found.holds and words in found.evidence
+
+
+def test_the_search_for_an_area_is_part_of_the_effort() -> None:
+    """A ring of five, in which neither all nor none are close; each look at a candidate takes half a visit."""
+    close = {c: 1 << (c + 1) % 5 | 1 << (c - 1) % 5 for c in range(5)}
+    masses = dict.fromkeys(range(5), 1.0)
+    for effort, is_enough in ((2.4, False), (1e9, True)):
+        rule = ClassRule(2, close, is_all_pairs=False, effort=Effort(effort), beta=0.5, masses=masses)
+        if is_enough:
+            assert rule.heaviest(masses)[1:] == (2.0, 2.0)
+        else:
+            with pytest.raises(TooMuchError):
+                rule.heaviest(masses)
 
 
 def test_pairs_in_a_crowd_are_told_by_bits_and_measured_when_asked() -> None:

@@ -56,6 +56,8 @@ def test_classes_that_look_the_same_are_one_to_an_observer(mechanism: str) -> No
     # With a wider ell x, a and b are one area, which is too probable whatever the classes are.
     wide = replace(book, privacy=replace(privacy, ell=21), claims=figures(0.75, 0.25))
     assert verdicts(wide)["risk"] == verdicts(wide)["anonymized"] == "violated"
+    (evidence,) = (each.evidence for each in vr.audit(wide).claims if each.claim == "risk")
+    assert "a probability of 0.75, more than 0.5" in evidence
     assert not is_hidden(wide, wide.classes)
 
 
