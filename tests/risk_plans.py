@@ -6,7 +6,7 @@ Costs are the auditor's, which planning does not share.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from random import Random
 
@@ -15,14 +15,7 @@ from scipy.optimize import linprog
 
 import veilroute as vr
 from plain_cliques import heaviest_area
-from veilroute.auditing import (
-    Spread,
-    Survey,
-    measure_risk,
-    price_walks,
-    replay_playbook,
-    survey_problem,
-)
+from veilroute.auditing import Spread, Survey, price_walks, survey_problem
 
 Group = tuple[int, ...]
 
@@ -137,10 +130,3 @@ def small_problem(rng: Random, num: int) -> vr.Problem:
     priors += [[rng.choice([0.0, 1.0, 1.0, 2.0]) for _ in range(num - 2)] + [1.0, 1.0]]
     visibility: vr.Visibility = vr.WithinDistance(2) if rng.random() < 0.3 else vr.AtNode()
     return vr.Problem(domain, trips, labels[:num], visibility, prior=rng.choice(priors))
-
-
-def with_risk(playbook: vr.Playbook) -> vr.Playbook:
-    """The same, stating the risk that the auditor finds."""
-    found = measure_risk(replay_playbook(playbook, None))
-    claims = replace(playbook.claims, worst_posterior=found.worst, bayes_success=found.bayes_success)
-    return replace(playbook, claims=claims)

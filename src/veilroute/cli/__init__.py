@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from veilroute.cli.maps import app
     from veilroute.cli.replan import replan_file
     from veilroute.cli.route import SENTENCES, find_secret
-    from veilroute.cli.simulate import simulate_day
+    from veilroute.cli.simulate import simulate_day, simulate_linked
     from veilroute.cli.summaries import headline
     from veilroute.cli.worker import Attempt, Interrupts
 
