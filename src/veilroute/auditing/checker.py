@@ -124,10 +124,8 @@ class World:
         heap = [(0.0, source) for source in best]
         while heap and len(found) < len(wanted):
             so_far, node = heapq.heappop(heap)
-            if so_far > best[node]:
-                continue  # a cheaper way to this node was found after this entry was made
             if node in wanted:
-                found[node] = so_far
+                found.setdefault(node, so_far)  # who comes first comes by the shortest way
             for head, length in steps[node].items():
                 total = so_far + length
                 if total <= limit and total < best.get(head, math.inf):
@@ -229,10 +227,7 @@ class Group(NamedTuple):
 
 
 class Book:
-    """What a playbook says. Places are numbered as `candidates` lists them.
-
-    Each check yields what is wrong, in words; if nothing is, the first line about it is printed.
-    """
+    """What a playbook says, and the checks: each yields what is wrong; if nothing is, its first line is printed."""
 
     def __init__(self, data: Any, world: World) -> None:
         self.data, self.world, promise = data, world, data["privacy"]
@@ -245,7 +240,7 @@ class Book:
         # A randomised playbook that promises k promises that no place is more probable than 1 / k.
         self.beta = 1 / self.k if risk is None and self.is_drawn else risk
         self.ends = [(world.at[label(trip["start"])], world.at[label(trip["goal"])]) for trip in data["trips"]]
-        self.names = [label(name) for name in data["candidates"]]
+        self.names = [label(name) for name in data["candidates"]]  # places are numbered in this order
         self.nodes = [world.at[name] for name in self.names]
         self.place = {name: place for place, name in enumerate(self.names)}
         need(bool(self.ends) and len(self.place) == len(self.names), "no trip, or a candidate twice")
@@ -361,7 +356,9 @@ class Book:
 
     def check_same_route(self) -> Iterator[str]:
         """The members of a hidden group share their first m nodes on every trip, and the whole route if m is null."""
-        for group in self.groups:
+        for group, data in zip(self.groups, self.data["classes"], strict=True):
+            if self.m is None and any("member" in each for each in data["routes"]):
+                yield f"{group.title}: has routes for single members, who could be told apart by them"
             for trip in range(len(self.ends) if group.is_hidden else 0):
                 starts = {place: group.routes[trip, place][: self.m] for place in group.members}
                 if others := [place for place in starts if starts[place] != starts[group.members[0]]]:
@@ -392,7 +389,7 @@ class Book:
             for place, share in zip(group.members, group.shares, strict=False):
                 sums.setdefault(place, []).append(share)
         for place, shares in sums.items():
-            if abs(math.fsum(shares) - self.prior.get(place, 0.0)) > 2 * ROUNDING * self.prior.get(place, 0.0):
+            if abs(math.fsum(shares) - self.prior.get(place, 0.0)) > ROUNDING * self.prior.get(place, 0.0):
                 yield f"the shares of {self.some([place])} add up to {math.fsum(shares):.9g}, not to its prior"
 
     def check_promise(self) -> Iterator[str]:
@@ -462,10 +459,14 @@ def check(data: Any, world: World | None = None) -> Iterator[tuple[str, str, str
     yield from ((key, "not checked", why) for key, why in left_out.items() if data.get(key))
 
 
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON. If it had a key twice, one program would read the first, and another the last."""
-    need(len(dict(pairs)) == len(pairs), "an object has a key twice")
-    return dict(pairs)
+def read(path: str) -> Any:
+    """The JSON in a file. If an object had a key twice, one program would read the first, and another the last."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        need(len(dict(pairs)) == len(pairs), "an object has a key twice")
+        return dict(pairs)
+
+    return json.loads(Path(path).read_bytes(), object_pairs_hook=unique, parse_constant=number)  # no NaN, no infinity
 
 
 def say(line: str) -> None:
@@ -482,9 +483,8 @@ def main(arguments: Sequence[str]) -> int:
             rows = Path(arguments[1]).read_text(encoding="ascii").partition("\nmap")[2].split()
             world = World({"grid": {"map": rows}}, 8 if arguments[2:] else 4)
         elif arguments[1:]:
-            world = World(json.loads(Path(arguments[1]).read_bytes(), object_pairs_hook=unique)["domain"])
-        data = json.loads(Path(arguments[0]).read_bytes(), object_pairs_hook=unique)
-        for name, status, text in check(data, world):
+            world = World(read(arguments[1])["domain"])
+        for name, status, text in check(read(arguments[0]), world):
             counts[status] += 1
             say(f"{status}: {name}: {text}")
     except (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
