@@ -9,14 +9,14 @@ each trip. An observer who knows the map, the playbook and this file, and who wa
 takes. The stop stays hidden among the places of its group if
 
 1. the routes are real: they are legal walks and pass every place of the group (an observer crosses out the others);
-2. every place of the group gets the very same route, on every trip;
+2. every place of the group gets the very same route, on every trip (or the same first m nodes, if that is promised);
 3. the group is good enough: it has k places far enough apart or, if the playbook bounds a risk, no area of it is so
    probable that betting on this area succeeds more often than promised.
 
 Each check prints one line: `holds`, `BROKEN` with what is wrong and where, or `not checked` with the reason. The last
 line is the verdict. Exit code 0: nothing is broken. 1: something is. 2: a file cannot be read. Not looked at: whether
 routes are short, and other figures; and whether the playbook is about the map, places, distances and probabilities that
-*you* care about. Compare the line `promise` with what you want.
+*you* care about. Compare the first line, which says what is promised, with what you want.
 """
 
 import heapq
@@ -53,6 +53,7 @@ def number(value: Any) -> Any:
 
 def label(value: Any) -> Any:
     """What a node is called: a number, a text, or several of these, such as row and column of a cell."""
+    need(value is None or type(value) in (int, str, list, tuple), f"{value!r} in the place of a name of a node")
     return tuple(map(label, value)) if isinstance(value, list | tuple) else value
 
 
@@ -108,6 +109,7 @@ class World:
                 ways = [(self.metres, tail, head), (self.on_foot, tail, head), (self.on_foot, head, tail)]
                 for table, a, b in ways if metres else ():
                     table[a][b] = min(number(metres[i]), table[a].get(b, math.inf))
+        self.metres, self.on_foot = (table if metres else [] for table in (self.metres, self.on_foot))
         self.is_exact = bool(edges) and all(type(cost) is int for _, _, cost in edges)
         self.names = [label(name) for name in graph.get("labels") or range(num)]
         if rules := graph.get("turns"):
@@ -175,11 +177,8 @@ class World:
         return ""
 
 
-# Sets of places are numbers whose bits are places. In the next two searches close[i] is the set of those close to i.
-
-
 def bits_of(pool: int) -> Iterator[int]:
-    """The places of a set, in ascending order."""
+    """The places of a set. A set is a number whose bits are places; below, close[i] is the set of those close to i."""
     while pool:
         yield (pool & -pool).bit_length() - 1
         pool &= pool - 1
@@ -236,6 +235,7 @@ class Book:
         self.measure, risk = promise.get("measure", "cost"), promise.get("risk")
         need(self.k >= 1 and (self.m is None or self.m >= 1), "k and m have to be at least 1")
         need(promise["spread"] in ("witness", "all-pairs") and (risk is None or 0 < risk < 1), "spread or risk is odd")
+        need(risk is None or self.k == math.ceil(1 / risk - ROUNDING), "k does not follow from the risk")
         self.is_all_pairs, self.is_drawn = promise["spread"] == "all-pairs", promise.get("mechanism") == "randomised"
         # A randomised playbook that promises k promises that no place is more probable than 1 / k.
         self.beta = 1 / self.k if risk is None and self.is_drawn else risk
@@ -271,8 +271,7 @@ class Book:
         need(len(entries) == len(shared) + len(own), f"{title}: two routes for a trip")
         keys = list(product(range(len(self.ends)), (self.place[label(name)] for name in data["members"])))
         routes = {key: own[key] if key in own else shared[key[0]] for key in keys}
-        is_copied = any(names == shared[trip] for (trip, _), names in own.items())
-        need(not is_copied, f"{title}: members have copies of the route that they share, which could be told apart")
+        need(all(names != shared[trip] for (trip, _), names in own.items()), f"{title}: copies can be told apart")
         members, shares = [place for trip, place in keys if not trip], list(map(number, data.get("shares", [])))
         return Group(title, members, data["anonymized"], routes, shares)
 
@@ -402,7 +401,7 @@ class Book:
                 yield f"{group.title}: the prior says that {self.some(never)} is never the stop"
 
     def check_history(self) -> Iterator[str]:
-        """What earlier trips have left of a place's group hides it still from an observer who links the trips."""
+        """What earlier trips, if the file names any, have left of each group still hides its places."""
         for name, others in self.past["left"]:
             owner, left = self.place[label(name)], {self.place[label(other)] for other in others}
             need(owner in left, "past: a place is not in its own history")
@@ -449,7 +448,7 @@ def check(data: Any, world: World | None = None) -> Iterator[tuple[str, str, str
             more = [f"and {len(found) - 3} more"] if len(found) > 3 else []
             yield name, "BROKEN" if found else "holds", "; ".join([*found[:3], *more]) or text
         except RuntimeError:
-            yield name, "not checked", "the search took too long: too many places are close to each other"
+            yield name, "BROKEN", "not shown to hold: too many places are close to each other to try all sets of them"
     left_out = {
         "past": "whether earlier trips left what the file says: that takes the ledger",
         "contingencies": "the detours for closed roads",
@@ -471,7 +470,8 @@ def read(path: str) -> Any:
 
 def say(line: str) -> None:
     """Print a line. What a file holds must not move the cursor, or pass for a line of ours."""
-    sys.stdout.write("".join(sign if sign.isprintable() else "?" for sign in line) + "\n")
+    plain = "".join(sign if sign.isprintable() else "?" for sign in line)
+    sys.stdout.write(plain.encode("ascii", "backslashreplace").decode() + "\n")
 
 
 def main(arguments: Sequence[str]) -> int:
