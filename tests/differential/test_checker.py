@@ -12,6 +12,7 @@ import copy
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -504,6 +505,84 @@ def test_a_fault_is_named_and_the_original_is_not(book: str, plant: Callable[[Da
     sceptic = ask_checker(data)
     assert not sceptic.holds
     assert check in sceptic.wrong, sceptic.wrong
+
+
+def by_hand(steps: Data, route: list[Any], places: list[Any], **wanted: Any) -> Data:
+    """A playbook on a graph with one hidden group: ``steps`` has the edges, ``a>b`` one way and ``a-b`` both ways."""
+    pairs = [(*re.split("[->]", step), cost) for step, cost in steps.items()]
+    pairs += [(b, a, cost) for (a, b, cost), step in zip(pairs, steps, strict=True) if "-" in step]
+    names = sorted({name for a, b, _ in pairs for name in (a, b)})
+    table = {name: node for node, name in enumerate(names)}
+    prices: dict[tuple[str, str], float] = {(a, b): cost for a, b, cost in pairs}
+    graph = {"num_nodes": len(names), "labels": names, "edges": [[table[a], table[b], cost] for a, b, cost in pairs]}
+    graph["also"] = [[name, table[node]] for name, node in wanted.get("also", [])]
+    if "turns" in wanted:
+        banned = [[table[name] for name in ban] for ban in wanted["turns"].get("banned", [])]
+        graph["turns"] = {"u_turns": "allow", **wanted["turns"], "banned": banned}
+    cost = wanted.get("cost", sum(prices.get(step, 0) for step in pairwise(route)))
+    return {
+        "format": "veilroute-playbook/1",
+        "domain": {"graph": graph},
+        "trips": [{"start": route[0], "goal": route[-1], "weight": 1}],
+        "candidates": places,
+        "prior": wanted.get("prior", [1.0] * len(places)),
+        "visibility": wanted.get("visibility", {"kind": "at-node"}),
+        "privacy": {"k": 2, "ell": wanted.get("ell", 0), "m": None, "spread": "witness"},
+        "classes": [{"members": places, "anonymized": True, "routes": [{"trip": 0, "cost": cost, "route": route}]}],
+        "uncoverable": [],
+        "claims": {"num_anonymized": len(places)},
+    }
+
+
+RING = {f"{a}>{b}": 1 for a, b in pairwise("abcdefa")}
+LINE = {f"{a}-{b}": 1 for a, b in pairwise("abcde")}
+TENTHS = {"a-b": 0.5, "b-c": 0.7, "c-d": 0.1, "d-e": 0.2, "e-f": 0.1}
+BY_HAND: dict[str, tuple[Data, set[str]]] = {
+    "a ring": (by_hand(RING, [*"abcdef"], ["c", "e"], ell=2), set()),
+    "near in one direction": (by_hand(RING, [*"abcdef"], ["c", "e"], ell=3), {"promise"}),
+    "near in the other one": (by_hand(RING, [*"abcdef"], ["e", "c"], ell=3), {"promise"}),
+    "two places": (by_hand(LINE, [*"abcde"], ["b", "c"]), set()),
+    "two names at one node": (by_hand(LINE, [*"abcde"], ["b", "x"], also=[("x", "b")]), {"promise"}),
+    "another name": (by_hand(LINE, ["a", "x", *"cde"], ["b", "c"], also=[("x", "b")], cost=4), {"walks", "coverage"}),
+    "as far as rounding tells": (by_hand(TENTHS, [*"abcdef"], ["b", "d"], ell=0.8), set()),
+    "not as far": (by_hand(TENTHS, [*"abcdef"], ["b", "d"], ell=0.801), {"promise"}),
+    "seen as far as rounding tells": (
+        by_hand(TENTHS, [*"abcba"], ["b", "e"], visibility={"kind": "within-distance", "radius": 0.1 + 0.2}), set(),
+    ),
+    "not seen from as far": (
+        by_hand(TENTHS, [*"abcba"], ["b", "e"], visibility={"kind": "within-distance", "radius": 0.29}), {"coverage"},
+    ),
+    "never the stop": (by_hand(LINE, [*"abcde"], ["b", "c", "d"], prior=[1, 1, 0]), {"promise"}),
+    "one possible place": (by_hand(LINE, [*"abcde"], ["b", "c"], prior=[1, 0]), {"promise"}),
+    "a dead end": (by_hand(LINE, [*"abcdedcba"], ["b", "e"], turns={"u_turns": "dead-ends"}), set()),
+    "no dead end": (by_hand(LINE, [*"abcba"], ["b", "c"], turns={"u_turns": "dead-ends"}), {"walks", "coverage"}),
+    "never": (by_hand(LINE, [*"abcdedcba"], ["b", "e"], turns={"u_turns": "never"}), {"walks", "coverage"}),
+    "a price for turning": (by_hand(LINE, [*"abcdedcba"], ["b", "e"], turns={"u_turn_cost": 5}, cost=13), set()),
+    "no price for turning": (by_hand(LINE, [*"abcdedcba"], ["b", "e"], turns={"u_turn_cost": 5}, cost=8), {"costs"}),
+    "the first turn": (by_hand(LINE, [*"abcde"], ["b", "c"], turns={"banned": ["abc"]}), {"walks", "coverage"}),
+    "a turn that is not made": (by_hand(LINE, [*"abcde"], ["b", "c"], turns={"banned": ["cba"]}), set()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BY_HAND)
+def test_small_cases_that_were_worked_out_by_hand(case: str) -> None:
+    data, wrong = BY_HAND[case]
+    assert set(ask_checker(data).wrong) == wrong, ask_checker(data)
+
+
+def test_what_cannot_be_shown_is_broken() -> None:
+    """Twelve rings of five places, each close to the next of its ring: two of a ring can be apart, and no 25 of all."""
+    num, rows = 60, ["." * 62]
+    places = [(0, c) for c in range(1, num + 1)]
+    data = plain(vr.solve(vr.Problem(vr.grid_domain(rows), [vr.Trip((0, 0), (0, 61))], places), vr.Privacy(k=1)))
+    route = {"trip": 0, "cost": 61, "route": [[0, c] for c in range(62)]}
+    data["classes"] = [{"members": list(map(list, places)), "anonymized": True, "routes": [route]}]
+    rings = [[places[i], places[i // 5 * 5 + (i + 1) % 5]] for i in range(num)]
+    data |= {"past": {"ledger": None, "left": [], "near": rings}}
+    for k, text in ((24, ""), (61, "61 places are promised"), (25, "not shown to hold")):
+        data["privacy"]["k"] = k
+        wrong = ask_checker(data).wrong
+        assert set(wrong) == ({"promise"} if text else set()) and text in wrong.get("promise", ""), (k, wrong)
 
 
 def run_alone(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
