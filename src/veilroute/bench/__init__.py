@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         SUMS,
         TEXTS,
         VERSION,
+        DataSet,
         Entry,
         export_dataset,
         grown_candidates,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
         provenance,
     )
     from veilroute.bench.external import read_printed, read_program, run_external, split_command
-    from veilroute.bench.leaderboard import verify_dataset
+    from veilroute.bench.leaderboard import Judgement, Ranking, Standing, verify_dataset
     from veilroute.bench.paper import (
         BEST,
         BOUNDED,
