@@ -54,10 +54,12 @@ if TYPE_CHECKING:
     from veilroute.bench.external import read_printed, read_program, run_external, split_command
     from veilroute.bench.leaderboard import Judgement, Ranking, Standing, verify_dataset
     from veilroute.bench.paper import (
+        BASE,
         BEST,
         BOUNDED,
         BOUNDED_KS,
         CBP,
+        CONVERGING,
         KLR_ELLS,
         KLR_KS,
         KLR_METHODS,
@@ -70,7 +72,13 @@ if TYPE_CHECKING:
         PARTITIONING,
         RBP,
         SIZES,
+        TABLE1,
+        TABLE2,
+        TABLE3,
+        TABLE4,
+        map_fingerprints,
         method_label,
+        number,
         read_paper_instances,
     )
     from veilroute.bench.printed import (
