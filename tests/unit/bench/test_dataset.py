@@ -21,9 +21,7 @@ import veilroute as vr
 from veilroute import FileFormatError
 from veilroute.bench import (
     INDEX,
-    METADATA,
     SUMS,
-    TEXTS,
     VERSION,
     DataSet,
     Entry,
@@ -188,20 +186,6 @@ def test_only_the_whole_data_set_has_the_bare_version() -> None:
     for other in (whole[1:], [unproved, *whole[1:]], [more, *whole], [unproved_more, *whole], [more, *whole[1:]]):
         assert version_of(other) == f"{VERSION}+custom"
     assert version_of([dataclasses.replace(whole[0], map="rooms-1"), *whole]) == CUSTOM
-
-
-def test_the_texts_give_the_figures_of_the_export(exported: Path) -> None:
-    sheet = (exported / "DATASHEET.md").read_text(encoding="utf-8")
-    for name in TEXTS:
-        text = (exported / name).read_text(encoding="utf-8")
-        assert CUSTOM in text and not re.search(r"\$[a-z]", text), "a template that was not filled in"
-    for entry in read_dataset(exported).entries:
-        hidden = 100 * entry.num_anonymized / entry.num_candidates
-        assert f"| {entry.num_candidates} | {entry.mechanism} | 1 | {hidden:.0f} | {entry.mac:#.3g} |" in sheet
-    assert f"| rooms-2 | {asked(exported).problem.domain.num_nodes} | 1 |" in sheet and "4 of 4 optima" in sheet
-    about = json.loads((exported / METADATA).read_bytes())
-    assert {"title", "description", "creators", "license"} <= set(about)
-    assert (about["upload_type"], about["version"], about["related_identifiers"]) == ("dataset", CUSTOM, [])
 
 
 # -- archives
@@ -383,19 +367,16 @@ def test_a_forged_data_set_is_refused(forge: Callable[[Path], object], words: st
         read_dataset(dataset)
 
 
-def test_generated_maps_cannot_pass_for_the_papers(dataset: Path) -> None:
-    in_index(is_generated=False)(dataset)
-    assert read_dataset(dataset).is_generated
-
-
 def test_a_forged_optimum_is_refused_and_contradicted(dataset: Path) -> None:
     """Random groups are said to be optimal, in the playbook and in the index alike."""
     true = submit(dataset, "true")
     forged = {**naive_plan(dataset).to_dict(embed_domain=False), "status": "optimal"}
     rewrite(dataset, f"optima/{NAME}.json", forged)
     in_index(entry_mac=forged["claims"]["mac"], entry_mac_lower_bound=forged["claims"]["mac_lower_bound"])(dataset)
-    (better,) = verify_dataset(dataset, [true]).contradictions
-    assert (better.submission, better.entry.name) == ("true", NAME)
+    in_index(is_generated=False)(dataset)
+    ranking = verify_dataset(dataset, [true])
+    assert [(each.submission, each.entry.name) for each in ranking.contradictions] == [("true", NAME)]
+    assert ranking.dataset.is_generated, "generated maps cannot pass for the paper's"
     assert [each.entry.name for each in verify_dataset(dataset, [], with_optima=True).refused] == [NAME]
 
 
@@ -586,19 +567,15 @@ def test_the_ranking_goes_by_refusals_gaps_people_and_cost() -> None:
 
 def test_the_page_shows_names_and_reasons_as_text(dataset: Path, tmp_path: Path) -> None:
     nasty = "<script>alert(1)<b onload='x'>&amp; \u202egnp\u2066 \x1b[31m \u05d0\u05d1"
-    honest, naughty = submit(dataset, "honest"), submit(dataset, nasty + "x" * 120)
-    for path in naughty.iterdir():
-        data = json.loads(path.read_bytes())
-        path.write_text(json.dumps(data | {"format": "veilroute-playbook/<img src=x onerror=alert(1)>"}))
+    answer = optimum(dataset) | {"format": "veilroute-playbook/<img src=x onerror=alert(1)>"}
+    honest, naughty = submit(dataset, "honest"), submit(dataset, nasty + "x" * 120, answer)
     ranking = verify_dataset(dataset, [honest, naughty], with_optima=True)
     page = ranking.to_html()
     assert not re.search(r"<(script|img|b|iframe|link|object)\b", page)
-    assert "&lt;script&gt;alert(1)" in page and page.count("&lt;img src=x") == len(ranking.refused) == 4
-    assert not set("\u202e\u2066\x1b") & set(page)
+    assert "&lt;script&gt;alert(1)" in page and page.count("&lt;img src=x") == 1
+    assert not set("\u202e\u2066\x1b") & set(page) and max(len(one.submission) for one in ranking.standings) <= 60
     assert not re.search(r"""(src|href)\s*=\s*["'](?!#)|url\(|@import|https?:""", page)
-    assert str(tmp_path) not in page, "a place on this machine"
-    assert max(len(one.submission) for one in ranking.standings) <= 60
-    assert ranking.dataset.sha256 in page and CUSTOM in page
+    assert str(tmp_path) not in page and ranking.dataset.sha256 in page and CUSTOM in page
     # The same submissions give the same page, in whatever order they come and wherever they are.
     moved = Path(shutil.copytree(dataset, tmp_path / "elsewhere"))
     folders = [moved / "submissions" / folder.name for folder in (naughty, honest)]

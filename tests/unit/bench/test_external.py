@@ -31,48 +31,25 @@ from veilroute.bench import (
     split_command,
 )
 
-PLANNER = '''
-"""Groups candidates two by two in the order given, and walks past each by breadth-first search."""
+PLANNER = """
+# Groups candidates two by two in the order given; in a corridor it walks past each.
 import sys
-from collections import deque
-
 words = iter((open(sys.argv[1]) if len(sys.argv) > 1 else sys.stdin).read().split())
-number = lambda: int(float(next(words)))
-num_nodes, num_edges = number(), number()
-ways = [[] for _ in range(num_nodes)]
-for _ in range(num_edges):
-    a, b, _cost = number(), number(), number()
-    ways[a].append(b)
-start, goal = number(), number()
-candidates = [number() for _ in range(number())]
-
-def walk(a, b):
-    before, queue = {a: None}, deque([a])
-    while b not in before:
-        here = queue.popleft()
-        for there in ways[here]:
-            if there not in before:
-                before[there] = here
-                queue.append(there)
-    nodes = []
-    while b is not None:
-        nodes.append(b)
-        b = before[b]
-    return nodes[::-1]
-
+num_nodes, num_edges = int(next(words)), int(next(words))
+edges = [[float(next(words)) for _ in range(3)] for _ in range(num_edges)]
+start, goal, num = (int(next(words)) for _ in range(3))
+candidates = [int(next(words)) for _ in range(num)]
 print("- Number of Expanded Nodes in Total: 77")
-for at in range(0, len(candidates) - 1, 2):
+for at in range(0, num - 1, 2):
     pair = candidates[at:at + 2]
     print(f"Partition {at // 2} (9 Nodes Expanded)")
     print(*pair, "")
-    stops = [start, *pair, goal]
-    path = [start]
-    for a, b in zip(stops, stops[1:]):
-        path += walk(a, b)[1:]
-    for node in path:
-        print(node, *pair)
+    if all(abs(a - b) == 1 for a, b, _ in edges):
+        print(start, *pair)
+        for a, b in zip([start, *pair], [*pair, goal]):
+            print(*range(a + 1, b + 1), *range(a - 1, b - 1, -1), sep="\\n")
 print("done")
-'''
+"""
 
 
 @pytest.fixture

@@ -121,10 +121,10 @@ def test_same_records_same_bytes(building: vr.Domain, records: list[Record], tmp
     found = []
     for name, given in (("a", records), ("b", records[::-1])):
         domains = {"other": building, building.sha256: building}
-        made = write_report(tmp_path / name, ["table3", "examples"], given, domains=domains, notes=(), command=COMMAND)
+        made = write_report(tmp_path / name, ["examples"], given, domains=domains, notes=(), command=COMMAND)
         paths = (made.html, made.markdown, *made.figures, *made.tables)
         found.append({path.relative_to(tmp_path / name): path.read_bytes() for path in paths})
-    assert found[0] == found[1] and len(found[0]) > 8
+    assert found[0] == found[1] and len(found[0]) > 4
 
 
 def test_empty_and_partial_records(tmp_path: Path) -> None:
