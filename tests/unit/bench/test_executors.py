@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Future
 from pathlib import Path
 from typing import Any
 
@@ -18,33 +18,6 @@ import pytest
 from bench_runs import InlineExecutor, InlineWorkforce, quick_cells, small_terrain
 from veilroute import InvalidInputError, MissingExtraError, VeilrouteError
 from veilroute.bench import FILE_NAME, DaskWorkforce, LocalWorkforce, MemoryGauge, RecordStore, run_cell, run_cells
-
-
-class PoisonedExecutor(InlineExecutor):
-    """A pool in which one cell kills its process while another is still at work beside it."""
-
-    def __init__(self, pool: Executor, poison: str, neighbour: str, tries: Counter[str]) -> None:
-        super().__init__()
-        self.pool, self.poison, self.neighbour, self.tries = pool, poison, neighbour, tries
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        key = args[0].cell.key
-        self.tries[key] += 1
-        if key == self.poison:
-            return self.pool.submit(signal.raise_signal, signal.SIGKILL)
-        if key == self.neighbour and self.tries[key] == 1:
-            return self.pool.submit(time.sleep, 60)
-        return super().submit(fn, *args)
-
-
-class PoisonedWorkforce(LocalWorkforce):
-    def __init__(self, poison: str, neighbour: str) -> None:
-        super().__init__(2)
-        self.poison, self.neighbour = poison, neighbour
-        self.tries: Counter[str] = Counter()
-
-    def open(self) -> Executor:
-        return PoisonedExecutor(super().open(), self.poison, self.neighbour, self.tries)
 
 
 def is_alive(pid: int) -> bool:
@@ -58,57 +31,46 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-@pytest.mark.slow
-def test_a_cell_that_kills_its_worker_is_found_and_the_others_finish(tmp_path: Path) -> None:
-    terrain = small_terrain()
-    cells = quick_cells(terrain)
-    workforce = PoisonedWorkforce(poison=cells[5].key, neighbour=cells[4].key)
-    with RecordStore(tmp_path) as store:
-        report = run_cells(cells, terrain.domains, store, workforce, run_id="test")
-    assert report.is_complete and [record.cell for record in report.errors] == [cells[5]]
-    assert "out of memory" in report.errors[0].outcome.error
-    assert len((tmp_path / FILE_NAME).read_bytes().splitlines()) == len(cells)
-    # The cell beside it is tried once more too, and not blamed.
-    assert {key for key, count in workforce.tries.items() if count > 1} == {cells[4].key, cells[5].key}
-    assert max(workforce.tries.values()) == 2
+class BreakingExecutor(InlineExecutor):
+    """A pool that one cell breaks each time, and that loses its neighbour with it; tried again, that one is slow."""
 
-
-class SlowSuspectExecutor(InlineExecutor):
-    """A pool that breaks at its first cell; tried again, this cell takes some time and then finishes."""
-
-    def __init__(self) -> None:
+    def __init__(self, poison: str, neighbour: str) -> None:
         super().__init__()
+        self.poison, self.neighbour = poison, neighbour
+        self.tries: Counter[str] = Counter()
         self.beside: list[str] = []
-        self.suspect = ""
-        self.pending: Future[Any] | None = None
+        self.pending: Future[Any] = Future()
+        self.pending.set_result(None)
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         key = args[0].cell.key
-        if not self.suspect:
-            self.suspect = key
+        self.tries[key] += 1
+        self.beside += [] if self.pending.done() else [key]
+        if key == self.poison or (key == self.neighbour and self.tries[key] == 1):
             broken: Future[Any] = Future()
             broken.set_exception(BrokenExecutor())
             return broken
-        if self.pending is not None and not self.pending.done():
-            self.beside.append(key)
-        if key != self.suspect:
+        if key != self.neighbour:
             return super().submit(fn, *args)
         self.pending = pending = Future[Any]()
         threading.Timer(0.3, lambda: pending.set_result(run_cell(args[0]))).start()
         return pending
 
 
-def test_nobody_runs_beside_a_suspect(tmp_path: Path) -> None:
+def test_a_cell_that_kills_its_worker_is_found_and_the_others_finish(tmp_path: Path) -> None:
     terrain = small_terrain()
     cells = quick_cells(terrain)
     workforce = InlineWorkforce()
-    executor = workforce.executor = SlowSuspectExecutor()
+    executor = workforce.executor = BreakingExecutor(poison=cells[5].key, neighbour=cells[4].key)
     workforce.diagnose = LocalWorkforce(1).diagnose  # type: ignore[method-assign]
     with RecordStore(tmp_path) as store:
         report = run_cells(cells, terrain.domains, store, workforce, run_id="test")
-    assert report.is_complete
-    assert not report.errors
-    assert executor.beside == []
+    assert report.is_complete and [record.cell for record in report.errors] == [cells[5]]
+    assert "out of memory" in report.errors[0].outcome.error
+    assert len((tmp_path / FILE_NAME).read_bytes().splitlines()) == len(cells)
+    # The neighbour is tried once more too, with no other cell beside it, and is not blamed.
+    assert {key: count for key, count in executor.tries.items() if count > 1} == {cells[4].key: 2, cells[5].key: 2}
+    assert executor.beside == [] and set(workforce.closings[:-1]) == {True}
 
 
 def test_memory_counts_from_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -398,16 +398,15 @@ def test_times_stand_beside_each_other() -> None:
     assert list(compare_programs(Selection(tuple(records)))) == [], "none is a program of others"
 
 
-@pytest.mark.parametrize("end", [True, None, False])
-@pytest.mark.parametrize(("theirs_s", "first"), [(8.0, "x takes "), (0.5, "Merge-BB, CostAsc, Tunnel takes ")])
-def test_programs_of_others_are_compared_by_time(end: bool | None, theirs_s: float, first: str) -> None:
-    records = [make_record(PROGRAM, runtime_s=theirs_s, is_finished=end), make_record(BEST, runtime_s=2.0)]
-    sentences = list(compare_programs(Selection(tuple(records))))
-    if end is False and theirs_s < 1:
-        assert sentences == [], "nobody knows how long one would take that was stopped"
-    else:
-        assert sentences[0].startswith(f"{first}{'≥ ' * (end is False)}4.00 times as long as")
-        assert sentences[0].endswith("x does not say whether its search was complete.") == (end is None)
+def test_programs_of_others_are_compared_by_time() -> None:
+    for end, theirs_s, words in (
+        (True, 8.0, "x takes 4.00 times"), (False, 8.0, "x takes ≥ 4.00 times"), (True, 0.5, "Tunnel takes 4.00 times")
+    ):  # fmt: skip
+        records = [make_record(PROGRAM, runtime_s=theirs_s, is_finished=end), make_record(BEST, runtime_s=2.0)]
+        (sentence,) = compare_programs(Selection(tuple(records)))
+        assert words in sentence
+    records[0] = make_record(PROGRAM, runtime_s=0.5, is_finished=False)
+    assert not list(compare_programs(Selection(tuple(records)))), "nobody knows how long it would have taken"
 
 
 # -- the forms of a table
