@@ -138,24 +138,13 @@ def test_empty_and_partial_records(tmp_path: Path) -> None:
 def test_how_it_was_made() -> None:
     """The numbers in the sentences."""
     records = [
-        make_record(BEST, runtime_s=30.0, finished_at="2024-05-06T07:00:00.000+00:00"),
-        make_record(BEST, pair=2, runtime_s=300.0, is_finished=False, finished_at="2024-05-06T06:00:00.000+00:00"),
-        make_record(OPTIMAL, map_name="mine", status="error", mac=None, is_finished=False, error="no such node"),
+        make_record(BEST, runtime_s=30.0),
+        make_record(BEST, pair=2, runtime_s=300.0, is_finished=False),
+        make_record(OPTIMAL, status="error", mac=None, is_finished=False, error="no such node"),
         make_record(BEST, k=3),  # of another suite
     ]
     lines = list(how_it_was_made(["table1"], records, ["the paper's maps"]))
-    assert lines[0] == "The paper's maps."
-    assert re.findall(r"\d+", lines[2]) == ["3", "1", "1", "1"]
-    text = "\n".join(lines)
-    for part in (
-        "300 s",
-        "5.5 minutes",
-        "den101d (00000000)",
-        ": mine.",
-        "on mine, pair 1, 8 candidates, k = 2",
-        "cores 2",
-    ):
-        assert part in text
-    assert text.index("06:00:00.000") < text.index("07:08:09")
+    assert lines[0] == "The paper's maps." and re.findall(r"\d+", lines[2]) == ["3", "1", "1", "1"]
+    assert "300 s" in lines[3] and "5.5 minutes" in lines[3]
     failed = [replace(records[2], cell=replace(records[2].cell, seed=seed)) for seed in range(12)]
     assert sum("no such node" in line for line in how_it_was_made(["table1"], failed, [])) == 10
