@@ -152,7 +152,12 @@ def test_the_command_fetches(run: Run, server: MapServer, monkeypatch: pytest.Mo
     assert again.stdout.count("here already") == len(server.seen) == 4 and again.stderr == ""
     run("get", "dao", "--force", "--no-scenarios")
     assert server.asked()[4:] == ["/dao/dao-map.zip"]
-    for words in (("get", "moon"), ("get", "--url", "nonsense"), ("get", "--timeout", "0"), ("add", "nowhere")):
+    for words in (
+        ("get", "moon"),
+        ("get", "--url", "nonsense"),
+        ("get", "--timeout", "0", "--force"),
+        ("add", "nowhere"),
+    ):
         assert isinstance(run(*words).exception, InvalidInputError)
 
     def interrupt(self: object, *_: object, completed: int = 0, **__: object) -> None:
