@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from veilroute.bench.charts import draw_chart, draw_pictures
     from veilroute.bench.dataset import (
         INDEX,
-        METADATA,
         SUMS,
-        TEXTS,
         VERSION,
         DataSet,
         Entry,
@@ -54,7 +52,6 @@ if TYPE_CHECKING:
     from veilroute.bench.external import read_printed, read_program, run_external, split_command
     from veilroute.bench.leaderboard import Judgement, Ranking, Standing, verify_dataset
     from veilroute.bench.paper import (
-        BASE,
         BEST,
         BOUNDED,
         BOUNDED_KS,

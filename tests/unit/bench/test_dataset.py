@@ -324,12 +324,12 @@ def nobody_hidden(dataset: Path) -> None:
     in_index(entries=entries)(dataset)
 
 
-def list_more(line: str) -> Callable[[Path], None]:
-    return lambda dataset: (dataset / SUMS).write_text((dataset / SUMS).read_text() + line) and None
+def list_more(line: str) -> Callable[[Path], object]:
+    return lambda dataset: (dataset / SUMS).write_text((dataset / SUMS).read_text() + line)
 
 
-def add_byte(name: str) -> Callable[[Path], None]:
-    return lambda dataset: (dataset / name).write_bytes((dataset / name).read_bytes() + b"\n") and None
+def add_byte(name: str) -> Callable[[Path], object]:
+    return lambda dataset: (dataset / name).write_bytes((dataset / name).read_bytes() + b"\n")
 
 
 FILES = (f"instances/{NAME}.json", "maps/rooms-2.map", INDEX, "README.md")
@@ -440,7 +440,7 @@ def test_what_is_proved_and_what_is_trusted(dataset: Path) -> None:
         for path in sorted(folder.iterdir())[:num]:
             path.write_text(json.dumps(only_classes(json.loads(path.read_bytes()))), encoding="ascii")
 
-    def counts(folders: list[Path], **options: bool) -> list[tuple[str, int, int, int]]:
+    def counts(folders: list[Path], **options: Any) -> list[tuple[str, int, int, int]]:
         found = verify_dataset(dataset, folders, **options)
         assert not found.refused and not found.contradictions and found.is_complete
         return [(one.submission, one.num_accepted, one.num_optimal, one.num_trusted) for one in found.standings]

@@ -23,6 +23,7 @@ from veilroute.bench import (
     OPTIMAL,
     PARTITIONING,
     Layout,
+    Picture,
     Record,
     Selection,
     draw_chart,
@@ -122,7 +123,7 @@ def test_methods_of_one_figure_look_different_and_there_are_at_most_four_panels(
 @pytest.mark.parametrize(("suite", "sizes"), [("table1", (8, 12, 16)), ("adversaries", (8,))])
 def test_same_records_same_bytes_and_nothing_is_cut_off(suite: str, sizes: tuple[int, ...], tmp_path: Path) -> None:
     records = make_run(maps=("rooms-2",), num_pairs=1, sizes=sizes)
-    own, made = find_suite(suite), []
+    own, made = find_suite(suite), list[Picture]()
     for name, given in (("first", records), ("second", records[::-1])):
         (tmp_path / name).mkdir()
         with mpl.rc_context({"font.size": 20, "svg.fonttype": "none", "axes.grid": True} if made else {}):

@@ -38,7 +38,7 @@ from veilroute.planners import PLANNERS
 
 TWOS = """
 from veilroute.partition import Partition
-from veilroute.planners.pbp import plan_pbp
+from veilroute.planners import plan_pbp
 
 def plan(problem, privacy, *, seed, watch):
     return plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner="naive")

@@ -109,7 +109,7 @@ def test_what_was_done_is_counted(cells: list[Cell], terrain: Terrain) -> None:
     # Each improvement is recorded once, the last one being the plan.
     steps = [(-num_anonymized, mac) for _, num_anonymized, mac in more.improvements]
     assert len(steps) > 1 and steps == sorted(set(steps), reverse=True)
-    assert steps[-1] == (-more.num_anonymized, pytest.approx(more.mac))
+    assert steps[-1][0] == -more.num_anonymized and steps[-1][1] == pytest.approx(more.mac)
 
 
 def test_m_follows_the_shortest_path(cells: list[Cell], terrain: Terrain) -> None:

@@ -124,15 +124,16 @@ def put(*place: str, value: object = ...) -> Callable[[dict[str, Any]], None]:
         put("outcome", "is_finished", value=1),
         put("outcome", "status", value=None),
         put("outcome", "improvements", value=[[0.5, 8]]),
-        *(put("outcome", "guesses", value=wrong) for wrong in ([["x", 0.5]], [["x", 0.5, "all"]], [3])),
+        put("outcome", "guesses", value=[["x", 0.5]]),
+        put("outcome", "guesses", value=[["x", 0.5, "all"]]),
         put("provenance", value={}),
         put("provenance", value=None),
-        *(put("provenance", "plugins", value=wrong) for wrong in (
-            [], {"planner": "1.0"}, {"planner": {"package": "twos", "version": "1.0"}}
-        )),
+        put("provenance", "plugins", value=[]),
+        put("provenance", "plugins", value={"planner": "1.0"}),
+        put("provenance", "plugins", value={"planner": {"package": "twos", "version": "1.0"}}),
         put("cell", "method", "extra", value={"a": [1]}),
     ],
-)  # fmt: skip
+)
 def test_a_damaged_record_is_refused(
     tmp_path: Path, cells: list[Cell], change: Callable[[dict[str, Any]], None]
 ) -> None:

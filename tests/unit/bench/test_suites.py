@@ -165,7 +165,7 @@ def test_sizes_of_the_suites_and_what_they_share(terrain: Terrain) -> None:
     assert len(parts["klr"] & parts["table1"]) == 2 * len(terrain.instances)
     every = cells_of(terrain, "all")
     assert suite_names("paper") == suite_names("all") and "as-printed" not in suite_names("all")
-    assert len(every) == len(keys(every)) and keys(every) == set().union(*map(parts.get, suite_names("all")))
+    assert len(every) == len(keys(every)) and keys(every) == set().union(*(parts[name] for name in suite_names("all")))
     # Whole numbers and floats are two keys, so each field has one kind.
     assert {type(value) for cell in every for value in (cell.ell, cell.radius, cell.time_limit_s)} == {float}
     assert {cell.seed for cell in every} == {1, 2}
