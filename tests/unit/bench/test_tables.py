@@ -136,8 +136,8 @@ def test_table4_has_a_row_for_each_k_and_planner_and_a_column_for_each_m() -> No
 def test_convergence() -> None:
     told: dict[str, Any] = {"runtime_s": 9.0, "time_limit_s": 10.0}
     records = [
-        # 4 of 8 after 0.02 s, all after 2 s; the first partition of the other hides nobody, so that it has no MAC.
-        make_record(BEST, pair=1, mac=0.2, improvements=((0.02, 4, 0.6), (2.0, 8, 0.2)), **told),
+        # 4 of 8 after 0.03 s, all after 2 s; the first partition of the other hides nobody, so that it has no MAC.
+        make_record(BEST, pair=1, mac=0.2, improvements=((0.03, 4, 0.6), (2.0, 8, 0.2)), **told),
         make_record(BEST, pair=2, mac=0.4, improvements=((0.005, 0, 9.9), (0.5, 8, 0.4)), **told),
         make_record(OPTIMAL, pair=1, mac=0.1, status="optimal", runtime_s=0.05, time_limit_s=10.0),
     ]
