@@ -155,7 +155,8 @@ def test_of_two_records_of_a_cell_the_first_counts(tmp_path: Path, cells: list[C
         for other in (replace(OUTCOME, mac=0.5), failed_outcome("bad luck")):
             store.append(record_of(cells[0], other).to_dict())
         assert store[cells[0].key].outcome.mac == 0.25
-        store.append(record_of(cells[1], failed_outcome("bad luck")).to_dict())
+        for trouble in ("bad luck", "worse luck"):
+            store.append(record_of(cells[1], failed_outcome(trouble)).to_dict())
         assert store[cells[1].key].outcome.error == "bad luck"
         store.append(record_of(cells[1]).to_dict())  # tried again, with more luck
     records = read_records(tmp_path / FILE_NAME)

@@ -351,7 +351,7 @@ def test_intervals_and_tests_have_known_values() -> None:
     assert bootstrap_interval([3.0]) is None and bootstrap_interval([2.0] * 5) == (2.0, 2.0)
     low, high = bootstrap_interval([0.0, 1.0] * 50) or (0, 0)
     # About 1.96 standard errors of 0.05 around a half.
-    assert low == pytest.approx(0.402, abs=0.02) and high == pytest.approx(0.598, abs=0.02)
+    assert low == pytest.approx(0.402, abs=0.009) and high == pytest.approx(0.598, abs=0.009)
     assert half_width([3.0]) is None and half_width([0.0, 1.0] * 50) == pytest.approx((high - low) / 2)
     # Of 2^5 signs only two, all up and all down, are as extreme; of 2^12 too, and beyond that they are drawn.
     assert paired_p_value([1.0, 2.0, 3.0, 4.0, 5.0]) == 2 / 32
