@@ -470,6 +470,8 @@ def test_a_worse_plan_is_ranked_behind_and_a_stated_figure_counts_for_nothing(da
         ("b", 4, 4), ("z", 4, 4), ("a", 4, 3)
     ]  # fmt: skip
     assert last.excess == pytest.approx((naive.mac - best) / 4) and ranking.standings[1].excess == 0.0
+    (stated,) = (one.mac for one in ranking.standings[1].judgements if one.entry.name == NAME)
+    assert stated == pytest.approx(best, rel=1e-12), "what it costs is worked out here"
 
 
 def test_after_a_stop_all_are_compared_on_the_same_instances(dataset: Path) -> None:
