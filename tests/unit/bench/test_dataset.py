@@ -135,15 +135,17 @@ def test_the_instances_are_those_of_the_terrain_and_their_optima_are_proved(data
     assert (VERSION, hashlib.sha256(b"".join(texts)).hexdigest()) == ("1.0.0", digest)
 
 
-def test_larger_sets_hold_the_smaller_ones() -> None:
-    terrain = find_terrain(num_pairs=1, map_names=["rooms-2"])
-    (at,), domain = terrain.instances, terrain.domains["rooms-2"]
+@pytest.mark.parametrize("name", ["rooms-1", "rooms-2"])
+def test_larger_sets_hold_the_smaller_ones(name: str) -> None:
+    terrain = find_terrain(num_pairs=1, map_names=[name])
+    (at,), domain = terrain.instances, terrain.domains[name]
     sets = [grown_candidates(domain, at, size) for size in (8, 16, 17, 50, 100)]
     assert [len(each) for each in sets] == [8, 16, 17, 50, 100]
     assert all(large[: len(small)] == small for small, large in itertools.pairwise(sets))
     assert len(set(sets[-1])) == 100 and not {at.start, at.goal} & set(sets[-1])
     # All free cells but the two ends, or a thousand.
     assert len(grown_candidates(domain, at, 10**6)) == min(domain.num_nodes - 2, 1000)
+    assert (domain.num_nodes > 1002) == (name == "rooms-1")
 
 
 def test_an_export_that_was_stopped_goes_on_and_gives_the_same_bytes(exported: Path, tmp_path: Path) -> None:
