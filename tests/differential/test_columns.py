@@ -31,6 +31,7 @@ from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.partition import columns, master
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.columns import Proof, prove_cost
+from veilroute.partition.limits import other_limits
 from veilroute.partition.master import Bounding, scale_of
 from veilroute.partition.result import Grouping, Record
 from veilroute.progress import Watch
@@ -39,7 +40,7 @@ from veilroute.progress import Watch
 @contextmanager
 def columns_only() -> Iterator[None]:
     """Nothing is so small that all sets are tried."""
-    with patch("veilroute.partition.exact.MAX_TRIED", 0):
+    with other_limits(tried=0):
         yield
 
 
@@ -199,9 +200,9 @@ def last_steps(seen: Seen, **limits: float) -> Iterator[None]:
         assert not (is_better and space.prefixes is not None)
         return is_better
 
-    lowered = {"MAX_COMBINED": 0, "_MANY_COLUMNS": 0, "_EFFORT_PER_MEMBER": 200, **limits}
+    lowered = {"_EFFORT_PER_MEMBER": 200, **limits}
     with ExitStack() as stack:
-        stack.enter_context(patch.object(master, "MAX_COMBINED", 0))
+        stack.enter_context(other_limits(combined=0, many_columns=0))
         stack.enter_context(patch.object(columns, "_choose_without_free", choose_watched))
         stack.enter_context(patch.object(columns, "_search_longer", search_watched))
         for name, value in lowered.items():

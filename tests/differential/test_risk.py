@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from unittest.mock import patch
 
 import pytest
 
 import veilroute as vr
 from scipy_optima import Oracle, check, draw_case
+from veilroute.partition.limits import other_limits
 
 NUM_QUICK, NUM_PROBLEMS = 80, 200
 FOR_NOTHING = 762  #: where detours are 0 but for rounding
@@ -20,7 +20,7 @@ def compare(seed: int) -> None:
     oracle = Oracle(world, privacy)
     best = oracle.partition()
     check(vr.solve(world.problem, privacy), oracle, best)
-    with patch("veilroute.partition.exact.MAX_TRIED", 0):
+    with other_limits(tried=0):
         check(vr.solve(world.problem, privacy), oracle, best)
     drawn = replace(privacy, mechanism="randomised")
     oracle = Oracle(world, drawn)

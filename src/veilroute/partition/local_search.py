@@ -24,13 +24,13 @@ from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
 from veilroute.kernels.touring import order_members
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import first_partition, stopped_at_first
+from veilroute.partition.limits import limits
 from veilroute.partition.result import Grouping, Partition, Record, better
 from veilroute.partition.weighed_space import WeighedSpace, make_space
 from veilroute.problem import Problem
 from veilroute.progress import OutOfTimeError, Watch
 from veilroute.rules import Rule
 
-EFFORT_PER_MEMBER = 20_000  #: how many sets the partitioner looks at for each member, after the first local optimum
 #: How many sets are looked at for each member on the way to the first local optimum; it is missed where k is large.
 MOST_PER_MEMBER = 100_000
 _ROWS_AT_ONCE = 256
@@ -75,7 +75,7 @@ def partition_local_search(problem: Problem, task: CoveringTask, rule: Rule, *, 
     for _ in range(_NUM_STAGES):
         if running.is_stopped:
             break
-        running.go_on(EFFORT_PER_MEMBER * num // _NUM_STAGES, watch)
+        running.go_on(limits().effort * num // _NUM_STAGES, watch)
         record.offer(running.grouping())
     return space.partition(record, source, is_optimal=False, is_stopped=running.is_stopped)
 

@@ -17,6 +17,7 @@ from veilroute.partition.bitmask import partition_by_bitmask
 from veilroute.partition.class_space import ClassSpace, Prices
 from veilroute.partition.exact import partition_by_columns
 from veilroute.partition.first import first_partition
+from veilroute.partition.limits import other_limits
 from veilroute.partition.master import separate
 from veilroute.progress import Progress, Watch
 from veilroute.rules import KAndEll
@@ -53,12 +54,12 @@ def test_columns_and_tables_agree(spread: str, k: int, ell: float, radius: float
 
 
 @pytest.mark.parametrize(("k", "m"), [(2, 1), (2, 12), (3, 30), (2, 400)])
-def test_columns_and_tables_agree_at_a_finite_m(k: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_and_tables_agree_at_a_finite_m(k: int, m: int) -> None:
     problem = rooms(13, 5)
     privacy = vr.Privacy(k=k, m=m)
     by_columns = vr.solve(problem, privacy)
-    monkeypatch.setattr("veilroute.partition.exact.MAX_TRIED", 20)
-    by_table = vr.solve(problem, privacy)
+    with other_limits(tried=20):
+        by_table = vr.solve(problem, privacy)
     assert by_columns.status == by_table.status == "optimal"
     assert by_columns.mac == pytest.approx(by_table.mac, abs=1e-9)
     for playbook in (by_columns, by_table):

@@ -10,6 +10,7 @@ import veilroute as vr
 from veilroute.arrays import Int8s
 from veilroute.covering.task import mask_of
 from veilroute.partition.bitmask import best_partition, largest_spread, mark_needed
+from veilroute.partition.limits import other_limits
 from veilroute.progress import Progress, Watch
 
 
@@ -114,8 +115,7 @@ def test_a_met_bound_is_no_optimum_while_more_might_be_anonymized() -> None:
         assert playbook.status == "feasible" or playbook.apr == 1
 
 
-def test_stopping_early_gives_a_valid_playbook_without_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("veilroute.partition.exact.MAX_TRIED", 20)
+def test_stopping_early_gives_a_valid_playbook_without_proof() -> None:
     domain = vr.generate_rooms(seed=2)
     start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
     problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 17, seed=0))
@@ -124,7 +124,8 @@ def test_stopping_early_gives_a_valid_playbook_without_proof(monkeypatch: pytest
     def stop_in_the_partition() -> bool:
         return bool(reports) and reports[-1].stage == "partition"
 
-    playbook = vr.solve(problem, vr.Privacy(k=2), progress=reports.append, should_stop=stop_in_the_partition)
+    with other_limits(tried=20):
+        playbook = vr.solve(problem, vr.Privacy(k=2), progress=reports.append, should_stop=stop_in_the_partition)
     assert playbook.status == "feasible"
     assert playbook.mac_lower_bound is None
     assert playbook.apr == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from itertools import combinations, pairwise, permutations
 from random import Random
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from strategies import privacies, problems
 from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.kernels.strolls import find_strolls
 from veilroute.partition.class_space import ClassSpace
+from veilroute.partition.limits import other_limits
 from veilroute.partition.local_search import greedy_partition
 from veilroute.partition.master import Bounding
 from veilroute.partition.result import Record
@@ -134,12 +134,7 @@ def test_the_bound_of_strolls_is_below_the_optimum(problem: vr.Problem, privacy:
 @given(problems(max_nodes=9, max_candidates=7), privacies(max_k=5), st.booleans())
 def test_optima_are_the_same_by_way_of_strolls(problem: vr.Problem, privacy: vr.Privacy, combines: bool) -> None:
     assume(2 <= privacy.k <= len(problem.counted))
-    with (
-        patch("veilroute.partition.exact.MAX_TRIED", 0),
-        patch("veilroute.partition.columns.LARGE_K", 2),
-        patch("veilroute.partition.columns.FEW_MEMBERS", 0),
-        patch("veilroute.partition.columns.MAX_COMBINED", 20 if combines else 0),
-    ):
+    with other_limits(tried=0, large_k=2, few=0, combined=20 if combines else 0):
         playbook = vr.solve(problem, privacy)
     _, anonymized, mac = best_partition(problem, privacy)
     assert playbook.status == ("optimal" if anonymized else "infeasible")

@@ -18,6 +18,7 @@ from veilroute.kernels.weighing import mark_splitting
 from veilroute.partition.bitmask import partition_by_bitmask
 from veilroute.partition.class_space import Prices
 from veilroute.partition.exact import partition_by_columns
+from veilroute.partition.limits import other_limits
 from veilroute.partition.result import Partition
 from veilroute.partition.weighed_space import WeighedSpace
 from veilroute.progress import Watch
@@ -268,13 +269,12 @@ def test_columns_hide_everybody_where_tables_do(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 7])
-def test_strolls_take_classes_under_a_prior_only(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strolls_take_classes_under_a_prior_only(seed: int) -> None:
     """Strolls come in where classes have five members or more; large classes and others are in one programme then."""
     problem, task, rule = make(seed, 13 + seed % 4)
     by_table = partition_by_bitmask(problem, task, rule, watch=Watch())
-    monkeypatch.setattr("veilroute.partition.columns.FEW_MEMBERS", 8)
-    monkeypatch.setattr("veilroute.partition.columns.LARGE_K", 2)
-    by_columns = partition_by_columns(problem, task, rule, watch=Watch())
+    with other_limits(few=8, large_k=2):
+        by_columns = partition_by_columns(problem, task, rule, watch=Watch())
     assert all(rule.qualify(np.array([members], dtype=np.int32)).all() for members in by_columns.classes)
     check_each_other(by_table, by_columns, task, rule)
 
