@@ -32,12 +32,13 @@ from veilroute.partition.limits import other_limits
 MAPS = ("grid", "graph", "turns", "doors")
 BETAS = (0.5, 0.5, 0.4, 1 / 3, 0.35, 0.6, 0.7, 0.25)
 #: The ways of the exact partitioner, by the limits that lead to them (:mod:`veilroute.partition.limits`).
-WAYS: dict[str, dict[str, int]] = {
+WAYS: dict[str, dict[str, float]] = {
     "tables": {},
     "tables, certified": {"certified": 0},
     "columns": {"tried": 0, "tables": 0},
     "columns, whole numbers": {"tried": 0, "tables": 0, "combined": 0},
     "columns, alike ones as one": {"tried": 0, "tables": 0, "combined": 0, "many_columns": 0},
+    "columns, in a hurry": {"tried": 0, "tables": 0, "few": 0, "quota": 1},
     "strolls": {"tried": 0, "tables": 0, "large_k": 2, "few": 0},
     "strolls, whole numbers": {"tried": 0, "tables": 0, "large_k": 2, "few": 0, "combined": 0},
 }
@@ -186,7 +187,7 @@ def _draw_map(rng: Random, kind: str, num: int) -> tuple[vr.Domain, list[Any]]:
             rng.randrange(10_000), side=3, num_banned=rng.randint(0, 5), u_turns=u_turns, u_turn_cost=dear
         )
         made = door_problem(rng.randrange(10_000), town, num=num, side=side, num_twins=rng.choice((0, 1, 2)))
-        return made.domain, [made.trips[0].start, made.trips[0].goal, *made.candidates]
+        return made.domain, list(dict.fromkeys((made.trips[0].start, made.trips[0].goal, *made.candidates)))
     if kind == "turns":
         size = rng.randint(5, 9)
         edges = drawn_edges(rng, size)
@@ -265,13 +266,13 @@ class Method:
     name: str
     planner: str
     options: dict[str, Any] = field(default_factory=dict)
-    limits: dict[str, int] = field(default_factory=dict)
+    limits: dict[str, float] = field(default_factory=dict)
     best: Callable[[Case], Best] | None = None  #: what it has to reach
     proves: bool = False  #: whether it has to say that this is the best there is
     shares_best: bool = False  #: whether each of its classes pays no more than it must
 
     def run(self, case: Case, **more: Any) -> vr.Playbook:
-        with other_limits(**self.limits):
+        with other_limits(**{"effort": 100, "annealed": 1000, **self.limits}):
             return vr.solve(
                 case.problem, case.privacy, planner=self.planner, seed=case.seed % 5, **self.options, **more
             )
@@ -300,7 +301,7 @@ def methods(case: Case) -> Iterator[Method]:
     yield Method("pbp", "pbp", {}, {} if case.privacy.risk is not None else WAYS[way], whole, is_whole, is_whole)
     local = {"partitioner": "local-search"}
     yield Method("pbp, local search", "pbp", local, {"effort": rng.choice((0, 50, 500))}, shares_best=is_whole)
-    yield Method("m-pbp", "m-pbp", {"partitioner": rng.choice(("exact", "local-search"))}, {"effort": 100})
+    yield Method("m-pbp", "m-pbp", {"partitioner": rng.choice(("exact", "local-search"))})
     yield Method("fleet", "fleet", {"orders_per_day": rng.choice((0.5, 1))}, shares_best=is_whole)
     if not case.is_counting:
         return
@@ -644,14 +645,16 @@ def describe(case: Case) -> str:
     )
 
 
-def run(seeds: Iterable[int], *, tell: Callable[[str], object] | None = None, most: int | None = None) -> Tally:
+def run(
+    seeds: Iterable[int], *, tell: Callable[[str], object] | None = None, most: int | None = None, shrinks: bool = True
+) -> Tally:
     """Compare the cases of some seeds; no more once ``most`` differ."""
     tally = Tally()
     for seed in seeds:
         case = draw_case(seed)
         tally.add(case)
         if seed in tally.differences and tell is not None:
-            less, wrong = shrink(case)
+            less, wrong = shrink(case) if shrinks else (case, tally.differences[seed])
             tell("\n".join([describe(less), *(f"  {line}" for line in wrong), ""]))
         if most is not None and len(tally.differences) >= most:
             break
@@ -663,8 +666,10 @@ def main() -> int:
     parser.add_argument("problems", type=int)
     parser.add_argument("--seed", type=int, default=0, help="that of the first problem")
     parser.add_argument("--most", type=int, help="stop after so many problems that differ")
+    parser.add_argument("--as-drawn", action="store_true", help="show them as they are, and not smaller ones")
     given = parser.parse_args()
-    tally = run(range(given.seed, given.seed + given.problems), tell=print, most=given.most)
+    seeds = range(given.seed, given.seed + given.problems)
+    tally = run(seeds, tell=print, most=given.most, shrinks=not given.as_drawn)
     print("\n".join(tally.lines()))
     return 1 if tally.differences else 0
 

@@ -200,12 +200,11 @@ def last_steps(seen: Seen, **limits: float) -> Iterator[None]:
         assert not (is_better and space.prefixes is not None)
         return is_better
 
-    lowered = {"_EFFORT_PER_MEMBER": 200, **limits}
     with ExitStack() as stack:
-        stack.enter_context(other_limits(combined=0, many_columns=0))
+        stack.enter_context(other_limits(combined=0, many_columns=0, effort=40))
         stack.enter_context(patch.object(columns, "_choose_without_free", choose_watched))
         stack.enter_context(patch.object(columns, "_search_longer", search_watched))
-        for name, value in lowered.items():
+        for name, value in limits.items():
             stack.enter_context(patch.object(columns, name, value))
         yield
 

@@ -52,7 +52,7 @@ _FEW_PARTS = 40
 _SLACK = 1 + 1e-9
 _WIDE_GAP = 0.02
 _LARGE_GAP = 0.1
-_EFFORT_PER_MEMBER = 100_000
+_TIMES_LONGER = 5
 _MAX_EFFORT = 10_000_000
 _FREE = 1e-9
 _NOTHING = 1e-13  #: detours that are less of the base costs than this are not 0 by rounding only
@@ -202,7 +202,7 @@ def _search_longer(space: ClassSpace, record: Record, watch: Watch) -> bool:
     """Local search for some seconds; whether it found a better partition."""
     if not space.can_improve:
         return False
-    effort = min(_MAX_EFFORT, _EFFORT_PER_MEMBER * space.num)
+    effort = min(_MAX_EFFORT, _TIMES_LONGER * limits().effort * space.num)
     return record.offer(improve(space, record.best, seed=0, effort=effort, watch=watch))
 
 

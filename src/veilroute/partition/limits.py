@@ -25,7 +25,10 @@ class Limits:
     few: int = 60  #: up to so many, pricing classes one by one ends if all classes have a price
     large_k: int = 5  #: from this k on a bound comes first where pricing classes one by one may never end
     many_columns: int = 8_000  #: of more classes those that differ in members who cost nothing are one
+    #: how many steps a search for classes takes for each heaviest member, or leader, before it leaves them at a bound
+    quota: float = 1e6
     effort: int = 20_000  #: how many sets local search looks at for each member, after the first local optimum
+    annealed: int = 400_000  #: how many moves a run of annealing tries
 
 
 USUAL = Limits()
@@ -38,7 +41,7 @@ def limits() -> Limits:
 
 
 @contextmanager
-def other_limits(**changed: int) -> Iterator[None]:
+def other_limits(**changed: float) -> Iterator[None]:
     """Let other limits hold in a block of code, on this thread."""
     token = _limits.set(replace(_limits.get(), **changed))
     try:

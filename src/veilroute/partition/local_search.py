@@ -43,7 +43,6 @@ _WORK_PER_ASKING = 1 << 12
 _MOST_ANNEALED = 40
 _NUM_ANNEALED = 24
 _NUM_RUNS = 10
-_STEPS_PER_RUN = 400_000
 _HOTTEST = 1.0
 _COLDEST = 0.004
 
@@ -446,7 +445,7 @@ def anneal_classes(space: ClassSpace, grouping: Grouping, watch: Watch) -> Group
         kept = AnnealedPlan(orders.copy(), sizes.copy(), lengths.copy(), held.copy(), class_of.copy())
         hottest = _HOTTEST * float((lengths * held).sum()) / space.num
         anneal(
-            plan, kept, space.k, weights, space.far, partners, *ways, run + 1, _STEPS_PER_RUN, hottest,
+            plan, kept, space.k, weights, space.far, partners, *ways, run + 1, limits().annealed, hottest,
             hottest * _COLDEST, np.zeros(64, dtype=np.int64),
         )  # fmt: skip
         found = [as_members(row[:size].tolist()) for row, size in zip(kept.orders, kept.sizes, strict=True)]
