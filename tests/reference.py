@@ -250,7 +250,7 @@ class World:
                 if past[-1] == goal and len(seen) == len(group):  # all of them walk this and stop here
                     yield [paid] * len(group)
                 if length == m:
-                    yield [paid + self._rest(past, goal, None if i in seen else i) for i in group]
+                    yield [paid + self.rest(past, goal, None if i in seen else i) for i in group]
             ahead: dict[tuple[Past, frozenset[int]], float] = {}
             for (past, seen), paid in layer.items():
                 for longer, cost in self.steps(past):
@@ -258,8 +258,9 @@ class World:
                     ahead[state] = min(ahead.get(state, math.inf), paid + cost)
             layer = ahead
 
-    def _rest(self, past: Past, goal: int, member: int | None) -> float:
+    def rest(self, walked: Sequence[int], goal: int, member: int | None) -> float:
         """The cheapest way on to the goal, past a member that is not covered yet."""
+        past = tuple(walked[-self._memory :])
         key = (past, goal, member)
         if key not in self._rests:
             self._rests[key] = self._way_on(past, goal, None if member is None else self.seen[member])

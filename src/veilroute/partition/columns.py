@@ -51,7 +51,6 @@ _FIRST_NODES = 500
 _FEW_PARTS = 40
 _SLACK = 1 + 1e-9
 _WIDE_GAP = 0.02
-_LARGE_GAP = 0.1
 _TIMES_LONGER = 5
 _MAX_EFFORT = 10_000_000
 _FREE = 1e-9
@@ -113,7 +112,7 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
         bounding.add_first(Prices(1.5 * simple.duals))
         bounding.find_classes(is_hasty=True)
         _choose(bounding, bounding.columns_within(math.inf), record, max_nodes=_FIRST_NODES)
-        is_large = record.best.total - bounding.bound > _LARGE_GAP * record.best.total
+        is_large = record.best.total - bounding.bound > limits().large_gap * record.best.total
     if is_large:
         with suppress(OutOfTimeError):
             if isinstance(space, CrowdedSpace) and space.num <= MAX_STROLLERS:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
 
 from veilroute.certificate import MAX_TRIED
 
@@ -24,6 +25,7 @@ class Limits:
     combined: int = 20  #: up to so many, no integer programme is needed (``combine_few``)
     few: int = 60  #: up to so many, pricing classes one by one ends if all classes have a price
     large_k: int = 5  #: from this k on a bound comes first where pricing classes one by one may never end
+    large_gap: float = 0.1  #: and, of crowded classes, if what a quick look leaves between plan and bound is more
     many_columns: int = 8_000  #: of more classes those that differ in members who cost nothing are one
     #: how many steps a search for classes takes for each heaviest member, or leader, before it leaves them at a bound
     quota: float = 1e6
@@ -41,7 +43,7 @@ def limits() -> Limits:
 
 
 @contextmanager
-def other_limits(**changed: float) -> Iterator[None]:
+def other_limits(**changed: Any) -> Iterator[None]:
     """Let other limits hold in a block of code, on this thread."""
     token = _limits.set(replace(_limits.get(), **changed))
     try:
