@@ -38,7 +38,7 @@ WAYS: dict[str, dict[str, float]] = {
     "columns": {"tried": 0, "tables": 0},
     "columns, whole numbers": {"tried": 0, "tables": 0, "combined": 0},
     "columns, alike ones as one": {"tried": 0, "tables": 0, "combined": 0, "many_columns": 0},
-    "columns, in a hurry": {"tried": 0, "tables": 0, "few": 0, "quota": 1},
+    "columns, in a hurry": {"tried": 0, "tables": 0, "few": 0, "quota": 1, "exact": 2, "rows": 40},
     "strolls": {"tried": 0, "tables": 0, "large_k": 2, "large_gap": -1, "few": 0},
     "strolls, whole numbers": {"tried": 0, "tables": 0, "large_k": 2, "large_gap": -1, "few": 0, "combined": 0},
 }
@@ -303,7 +303,13 @@ def methods(case: Case) -> Iterator[Method]:
     way = rng.choice(sorted(WAYS))
     yield Method("pbp", "pbp", {}, {} if case.privacy.risk is not None else WAYS[way], whole, is_whole, is_whole)
     local = {"partitioner": "local-search"}
-    yield Method("pbp, local search", "pbp", local, {"effort": rng.choice((0, 50, 500))}, shares_best=is_whole)
+    yield Method(
+        "pbp, local search",
+        "pbp",
+        local,
+        {"effort": rng.choice((0, 50, 500)), "rows": rng.choice((40, 4096))},
+        shares_best=is_whole,
+    )
     yield Method("m-pbp", "m-pbp", {"partitioner": rng.choice(("exact", "local-search"))}, parts_best=True)
     yield Method("fleet", "fleet", {"orders_per_day": rng.choice((0.5, 1))}, shares_best=is_whole)
     if not case.is_counting:
@@ -555,6 +561,10 @@ def check_covers(case: Case, count: Callable[[str], object]) -> Iterator[str]:
             yield f"{name}: {group} costs {least} and not {found.cost} ({found.lower_bound})"
         elif found.status != ("optimal" if math.isfinite(least) else "infeasible"):
             yield f"{name}: {group} is called {found.status}"
+        elif 0 < least < math.inf and not _is_refused(
+            vr.cover(case.problem, [label[i] for i in group], trip=trip, cost_bound=0.9 * least, **options), least
+        ):
+            yield f"{name}: {group} is not told to cost more than {0.9 * least}"
         elif walk and not (
             (walk[0], walk[-1]) == world.trips[trip]
             and world.is_legal(walk)
@@ -562,6 +572,11 @@ def check_covers(case: Case, count: Callable[[str], object]) -> Iterator[str]:
             and all(world.seen[i] & set(walk) for i in group)
         ):
             yield f"{name}: {walk} is no such walk past {group}"
+
+
+def _is_refused(cover: vr.Cover, least: float) -> bool:
+    """Whether it is said, and rightly, that every walk costs more than nine tenths of the least."""
+    return cover.status == "over-bound" and not cover.walk and 0.9 * least < cover.lower_bound <= least * (1 + SLACK)
 
 
 # What is told.

@@ -208,7 +208,7 @@ class World:
         """What the cheapest walk to the goal costs for each set of candidates that a walk there may have covered."""
         sees = [self._sees(node) for node in range(len(self.graph))]
         paid: dict[tuple[Past, int], float] = {((start,), sees[start]): 0.0}
-        waiting = [(0.0, (start,), sees[start])]
+        waiting: list[tuple[float, Past, int]] = [(0.0, (start,), sees[start])]
         found: dict[int, float] = {}
         while waiting:
             d, past, covered = heapq.heappop(waiting)
@@ -244,7 +244,8 @@ class World:
         Only what is cheapest to each end and having covered the same is listed.
         """
         start, goal = self.trips[trip]
-        layer = {((start,), frozenset(i for i in group if start in self.seen[i])): 0.0}
+        begun = frozenset(i for i in group if start in self.seen[i])
+        layer: dict[tuple[Past, frozenset[int]], float] = {((start,), begun): 0.0}
         for length in range(1, m + 1):
             for (past, seen), paid in layer.items():
                 if past[-1] == goal and len(seen) == len(group):  # all of them walk this and stop here

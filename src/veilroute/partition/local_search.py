@@ -301,7 +301,7 @@ class LocalSearch:
         self._groups, self._saved = _start(space, grouping, seed), _start(space, grouping, seed)
         self._members: Ints = np.empty(MAX_UNION, dtype=np.int64)
         self._figures: Floats = np.empty(kernel.NUM_FIGURES)
-        self._memory = make_union(space.task.num_trips, int(np.diff(self._tours.post_ptr).max()))
+        self._memory = make_union(space.task.num_trips, int(np.diff(self._tours.post_ptr).max()), limits().rows)
 
     def descend(self, watch: Watch) -> None:
         """Improve the partition up to a local optimum."""
