@@ -311,7 +311,12 @@ def methods(case: Case) -> Iterator[Method]:
         shares_best=is_whole,
     )
     yield Method("m-pbp", "m-pbp", {"partitioner": rng.choice(("exact", "local-search"))}, parts_best=True)
-    yield Method("fleet", "fleet", {"orders_per_day": rng.choice((0.5, 1))}, shares_best=is_whole)
+    yield Method(
+        "fleet",
+        "fleet",
+        {"orders_per_day": min(rng.choice((0.5, 1, 4)), len(case.problem.candidates))},
+        shares_best=is_whole,
+    )
     if not case.is_counting:
         return
 

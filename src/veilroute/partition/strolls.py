@@ -213,6 +213,8 @@ class _Rounds(StrollProgramme):
             self.master.solve(self.watch)
             sets = self.master.sets[:, : space.k]
             is_set = (sets[:, 0] >= 0) & (np.diff(sets, axis=1) > 0).all(axis=1) & is_left[sets].all(axis=1)
+            # One member after the other stands apart from the next; a class needs more than that.
+            is_set[is_set] = space.rule.qualify(sets[is_set])
             values = np.where(is_set, self.master.values, 0.0)
             best = int(values.argmax())
             if not values[best] > 0:
