@@ -21,7 +21,6 @@ FAULTS = """
 partition/bitmask.py: enumerate(task.weights): => enumerate(task.weights[:1]):
 partition/class_space.py: qualifies[kept] & is_there & (reduced => is_there & (reduced
 partition/master.py: np.sort(duals)[:num_grouped].sum() => duals.sum()
-partition/strolls.py: is_set[is_set] = space.rule.qualify(sets[is_set]) => pass
 partition/weighed_space.py: chosen[space.rule.qualify(grown.sets[chosen])] => chosen
 kernels/branching.py: grouped > 0 and cost * num >= ( => grouped > 0 and cost * num <= (
 kernels/extension.py: per_group = k - 1 if has => per_group = k - 2 if has
