@@ -507,7 +507,10 @@ class Facts:
         if beta is None and not all(any(map(reference.is_apart, combinations(seen, k))) for seen in sights.values()):
             yield "what looks alike hides too few"
         if mass > 0:
-            expected["worst_posterior"] = max(worst)
+            # Of areas on today's map: who was near when it was promised counts in classes, and is no area for that.
+            today = Reference(self.world, self.case.privacy, replace(self.problem, past=None))
+            areas = [today.heaviest_area(dict(seen)) / sum(seen.values()) for seen in sights.values()]
+            expected["worst_posterior"] = max(areas)
             places = [Counter[int]() for _ in sights]
             for at_node, seen in zip(places, sights.values(), strict=True):
                 for i, joint in seen.items():
