@@ -51,8 +51,7 @@ _FIRST_NODES = 500
 _FEW_PARTS = 40
 _SLACK = 1 + 1e-9
 _WIDE_GAP = 0.02
-_LARGE_GAP = 0.1
-_EFFORT_PER_MEMBER = 100_000
+_TIMES_LONGER = 5
 _MAX_EFFORT = 10_000_000
 _FREE = 1e-9
 _NOTHING = 1e-13  #: detours that are less of the base costs than this are not 0 by rounding only
@@ -113,7 +112,7 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
         bounding.add_first(Prices(1.5 * simple.duals))
         bounding.find_classes(is_hasty=True)
         _choose(bounding, bounding.columns_within(math.inf), record, max_nodes=_FIRST_NODES)
-        is_large = record.best.total - bounding.bound > _LARGE_GAP * record.best.total
+        is_large = record.best.total - bounding.bound > limits().large_gap * record.best.total
     if is_large:
         with suppress(OutOfTimeError):
             if isinstance(space, CrowdedSpace) and space.num <= MAX_STROLLERS:
@@ -202,7 +201,7 @@ def _search_longer(space: ClassSpace, record: Record, watch: Watch) -> bool:
     """Local search for some seconds; whether it found a better partition."""
     if not space.can_improve:
         return False
-    effort = min(_MAX_EFFORT, _EFFORT_PER_MEMBER * space.num)
+    effort = min(_MAX_EFFORT, _TIMES_LONGER * limits().effort * space.num)
     return record.offer(improve(space, record.best, seed=0, effort=effort, watch=watch))
 
 

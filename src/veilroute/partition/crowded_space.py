@@ -23,6 +23,7 @@ from veilroute.covering.task import CoveringTask
 from veilroute.kernels.crowds import COMPLETE, MAX_DEPTH, Crowd, Ways, make_room, search_leader
 from veilroute.kernels.floors import find_floors, find_triples, floors_by_strolls
 from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult, cut_arrays, find_groups
+from veilroute.partition.limits import limits
 from veilroute.progress import Watch
 from veilroute.rules import KAndEll, Rule
 
@@ -237,6 +238,7 @@ class _Look:
         self.space, self.prices, self.threshold = space, prices, threshold
         self.is_listing = quota is None
         self.room = _NUM_KEPT if quota is not None else (1 << 20) + 1 if most is None else most + 1
+        self.exact = limits().exact  # here: a thread of its own knows no other limits
         self.max_steps = _MOST_STEPS if quota is None else int(quota * _STEPS_PER_QUOTA)
         rule = space.rule
         self.prizes: Floats = prices.duals + space.fixed
@@ -260,7 +262,7 @@ class _Look:
         """Search with one threshold after the other, until one is low enough."""
         space = self.space
         sets, costs = np.empty((self.room, MAX_DEPTH), dtype=np.int32), np.empty(self.room)
-        memory = make_room(space.num, space.num_clusters, self.cuts[2].size, space.most_stops)
+        memory = make_room(space.num, space.num_clusters, self.cuts[2].size, space.most_stops, self.exact)
         kept = [(sets[:0], costs[:0])]
         least, num_steps, is_complete = self._root_bound(leader), 0, False
         if least > self.threshold:

@@ -1,7 +1,7 @@
-"""From how many members on the exact partitioner goes about its work in another way.
+"""From how many members on partitioners go about their work in another way.
 
-All ways prove the same optimum. Which one is quicker depends on how many members there are, so on a small problem most
-of them are never taken. :func:`other_limits` has them taken all the same, for what compares them.
+All ways of the exact one prove the same optimum. Which one is quicker depends on how many members there are, so on a
+small problem most of them are never taken. :func:`other_limits` has them taken all the same, for what compares them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
 
 from veilroute.certificate import MAX_TRIED
 
@@ -24,7 +25,14 @@ class Limits:
     combined: int = 20  #: up to so many, no integer programme is needed (``combine_few``)
     few: int = 60  #: up to so many, pricing classes one by one ends if all classes have a price
     large_k: int = 5  #: from this k on a bound comes first where pricing classes one by one may never end
+    large_gap: float = 0.1  #: and, of crowded classes, if what a quick look leaves between plan and bound is more
     many_columns: int = 8_000  #: of more classes those that differ in members who cost nothing are one
+    #: how many steps a search for classes takes for each heaviest member, or leader, before it leaves them at a bound
+    quota: float = 1e6
+    exact: int = 13  #: up to so many members of a crowd, what they cost is worked out, and not only a bound on it
+    rows: int = 1 << 12  #: how many subsets local search looks at to group some anew, from 40 to 4,096
+    effort: int = 20_000  #: how many sets local search looks at for each member, after the first local optimum
+    annealed: int = 400_000  #: how many moves a run of annealing tries
 
 
 USUAL = Limits()
@@ -37,7 +45,7 @@ def limits() -> Limits:
 
 
 @contextmanager
-def other_limits(**changed: int) -> Iterator[None]:
+def other_limits(**changed: Any) -> Iterator[None]:
     """Let other limits hold in a block of code, on this thread."""
     token = _limits.set(replace(_limits.get(), **changed))
     try:

@@ -344,7 +344,6 @@ _MAX_IDLE_ROUNDS = 4
 _LEAST_GAIN = 0.002
 _WORTHWHILE_GAIN = 0.01
 _LEAST_PAID = 0.01
-_QUOTA = 1e6
 _DEARER = 1.5
 _MOST_QUOTA = 1e8
 _LARGER = 4.0
@@ -377,7 +376,7 @@ class Bounding:
         self._is_soft, self._is_short, self._quota, self._slack = (
             False,
             False,
-            _QUOTA,
+            limits().quota,
             _SLACK if space.num > limits().few else 0.0,
         )
 
