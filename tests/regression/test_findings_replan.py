@@ -11,7 +11,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command, Outcome
-from veilroute.cli.main import run
+from veilroute.cli import run
 
 MAP = [
     "@" * 30,

@@ -64,13 +64,6 @@ def standings(ledger: Ledger, since: str | None = None) -> dict[str, tuple[str, 
 
 
 class TestCheck:
-    def test_an_empty_ledger_is_safe(self, ledger: Ledger) -> None:
-        report = ledger.check()
-        assert report.to_dict() == {
-            "safe": True, "playbooks": 0, "days": 0, "trips": "occasional", "head": ledger.head,
-            "taken_for_the_same": [], "moved": [], "not_judged": [], "identities": [], "candidates": [],
-        }  # fmt: skip
-
     def test_what_is_left_whether_it_is_enough_and_since_when(self, old: Ledger) -> None:
         ledger = enter(old, entry("abcd ef"), entry("abc ed", "f", day=2), entry("abd ce f", day=3))
         assert standings(ledger) == {
@@ -139,11 +132,6 @@ class TestCheck:
             expected.enter(entry("axy bcd", day=2))
         assert expected.enter(entry("abxy cd", day=2)).check().safe
 
-    def test_a_newcomer_that_is_refused_is_still_as_new(self, expected: Ledger) -> None:
-        """Its missing trips look like those of a place that was not listed yet."""
-        ledger = expected.enter(entry("abcd")).enter(entry("abcd", "x", day=2))
-        assert ledger.enter(entry("abcdxy", day=3)).check().safe
-
     def test_labels_are_those_of_the_last_map(self, ledger: Ledger) -> None:
         first = entry("ab", places=(Place(1, "Shop"), Place(2, "Office")))
         other = entry("ab", places=(Place(2, "Shop"), Place(1, "Office")), domain="other map", day=2)
@@ -167,17 +155,19 @@ class TestAdd:
         assert again.holds(book)
         assert not ledger.holds(book)
 
-    def test_a_file_that_is_there_is_not_overwritten(self, ledger: Ledger) -> None:
-        with pytest.raises(vr.FileFormatError, match="is there already"):
-            vr.new_ledger(ledger.journal.path)
-
     def test_days_go_forward(self, ledger: Ledger) -> None:
         ledger = ledger.enter(entry("abc", day=5))
-        with pytest.raises(vr.InvalidInputError, match="date: expected a day from 2026-11-05 on"):
-            ledger.enter(entry("abc", day=4), anyway=True)
-        assert len(ledger.enter(entry("abcd", day=5)).entries) == 2
+        for day, since in ((4, None), (5, "2026-11-06")):
+            with pytest.raises(vr.InvalidInputError, match="since: " if since else "date: .* from 2026-11-05 on"):
+                ledger.enter(entry("abc", day=day, since=since), anyway=True)
+        ledger = ledger.enter(entry("abcd", day=5, since="2026-11-05"))
         with pytest.raises(vr.InvalidInputError, match="date"):
             ledger.add(book_of(PLACES), day="5 November")
+        with pytest.raises(vr.FileFormatError, match="is there already"):
+            vr.new_ledger(ledger.journal.path)
+        append(ledger.journal.path, LEDGER_FORMAT, entry("abc", day=2).to_dict())
+        with pytest.raises(vr.FileFormatError, match="line 4: .* from 2026-11-05 on"):
+            vr.read_ledger(ledger.journal.path).check()
 
     def test_a_playbook_counts_once(self, ledger: Ledger) -> None:
         book = book_of(PLACES)
@@ -269,28 +259,23 @@ class TestAdd:
     @pytest.mark.parametrize(
         "change",
         [
-            {"date": "2026-11-99"},
-            {"classes": [[0, 7]]},
-            {"privacy": {"k": -1}},
-            {"shares": [[0.0, 1.0]]},
-            {"places": 3},
+            {"date": "2026-11-99"}, {"classes": [[0, 7]]}, {"privacy": {"k": -1}}, {"places": 3},
+            {"close": [[0, 1, 0, 1.0]]}, {"close": [[0, 0, 3, 1.0]]},
         ],
-    )
+    )  # fmt: skip
     def test_forged_lines_are_refused_with_their_number(self, ledger: Ledger, change: dict[str, Any]) -> None:
-        """Whoever makes all hashes anew can write what is no entry."""
+        """Whoever makes all hashes again can write what is no entry."""
         ledger.enter(entry("abc"))
-        append(ledger.journal.path, LEDGER_FORMAT, entry("abc", day=2).to_dict() | change)
+        good = entry("abc", day=2).to_dict()
+        append(ledger.journal.path, LEDGER_FORMAT, good | {"close": [[0, 0, 2, 1.0]]})
+        assert len(vr.read_ledger(ledger.journal.path).entries) == 2
+        ledger.journal.path.write_bytes(b"".join(ledger.journal.path.read_bytes().splitlines(keepends=True)[:2]))
+        append(ledger.journal.path, LEDGER_FORMAT, good | change)
         with pytest.raises(vr.FileFormatError, match="not an entry of a ledger") as caught:
             vr.read_ledger(ledger.journal.path).check()
         assert caught.value.line == 3
         with pytest.raises(vr.FileFormatError, match="line 3"):
             ledger.enter(entry("abcd", day=3))
-
-    def test_lines_out_of_order_are_refused(self, ledger: Ledger) -> None:
-        ledger.enter(entry("abc", day=9))
-        append(ledger.journal.path, LEDGER_FORMAT, entry("abc", day=2).to_dict())
-        with pytest.raises(vr.FileFormatError, match=r"line 3: .*a day from 2026-11-09 on"):
-            vr.read_ledger(ledger.journal.path).check()
 
 
 class TestPast:
@@ -383,9 +368,8 @@ class TestExplain:
         assert set(found) == {A, B}
         assert found[A].left == (A, B)
         assert found[A].since == "2026-11-16"
-        assert found[A].reason == "on 2026-11-16 it was hidden with 0,5 2,0, and 2,0 is no longer listed"
+        assert "2,0 is no longer listed" in found[A].reason
         assert found[A].advice == "keeping 2,0, last listed on 2026-11-16, as a candidate"
-        assert set(found[A].to_dict()) == {"candidate", "since", "left", "reason", "advice"}
         after = ledger.add(book, day="2026-11-17")
         assert after.check().safe
 
@@ -394,7 +378,7 @@ class TestExplain:
         book = plan(ledger, PLACES, vr.Privacy(k=3))
         (one, two) = ledger.explain(book)
         assert (one.candidate, two.candidate) == (A, B)
-        assert one.reason == "since 2026-11-16 linked trips leave 0,2 0,5"
+        assert (one.since, one.left) == ("2026-11-16", (A, B))
         assert one.advice == "k=3 already on 2026-11-16"
 
     def test_a_playbook_was_planned_by_itself(self, ledger: Ledger) -> None:
@@ -402,8 +386,7 @@ class TestExplain:
         ledger = ledger.add(book_of([A, C], [B, D, E, F]), day="2026-11-17", anyway=True)
         found = {each.candidate: each for each in ledger.explain(plan(ledger, PLACES))}
         assert set(found) == {A, B, C}
-        assert found[C].since == "2026-11-17"
-        assert found[C].reason == "since 2026-11-17 linked trips leave 2,0"
+        assert (found[C].since, found[C].left) == ("2026-11-17", (C,))
         assert found[C].advice == "planning the playbook of 2026-11-17 under the ledger"
 
     def test_it_had_no_route(self, expected: Ledger, ledger: Ledger) -> None:
@@ -413,7 +396,7 @@ class TestExplain:
         expected = expected.add(book, day="2026-11-16")
         (only,) = expected.explain(plan(expected, PLACES))
         assert (only.candidate, only.left, only.since) == (F, (F,), "2026-11-16")
-        assert only.reason.endswith("it had no route on that day, and a missing trip shows")
+        assert "it had no route on that day" in only.reason
         assert only.advice == "at least 2 places that get their first route on the same day"
 
     def test_who_cannot_be_covered(self, expected: Ledger) -> None:

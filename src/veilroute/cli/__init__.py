@@ -10,6 +10,7 @@ from veilroute.lazy import lazy_names
 if TYPE_CHECKING:
     from veilroute.cli.console import TimeLimit, describe_best, gap_text, live_progress, read_time_limit
     from veilroute.cli.day_files import write_day
+    from veilroute.cli.main import run
     from veilroute.cli.maps import app
     from veilroute.cli.replan import replan_file
     from veilroute.cli.route import SENTENCES, find_secret
