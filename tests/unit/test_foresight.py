@@ -65,9 +65,7 @@ def test_answers_are_plans_under_the_ledger_and_explain_all_who_cannot_be_hidden
     assert {each.candidate for each in answer.shortfalls} == impossible
     assert impossible.isdisjoint(hidden)
     for each in answer.shortfalls:
-        assert len(each.left) < privacy.k
-        assert each.reason
-        assert each.advice
+        assert len(each.left) < privacy.k and each.reason and each.advice
         assert each.since <= ledger.entries[-1].date
     if hidden:
         assert ledger.add(answer.plan, day="2026-11-20").check().safe
