@@ -295,6 +295,14 @@ def test_f14_a_place_that_moved_to_where_nobody_was_is_known_by_its_name() -> No
     assert refusals([close, numbered([40, 12, 2000, 3000], "ab cd", 2)]) == []
 
 
+def test_f14_how_near_a_place_must_come_is_as_far_as_either_promise_goes() -> None:
+    """The second of two doors that are 200 m apart moves to 60 m from where the first one was."""
+    for first, second, is_refused in ((0, 0, False), (60, 60, False), (61, 0, True), (0, 61, True), (300, 300, True)):
+        days = [numbered(doors, "ab", at, ell=ell) for at, doors, ell in ((1, [0, 200], first), (2, [900, 60], second))]
+        days[1] = replace(days[1], places=(replace(days[1].places[0], label="New"), days[1].places[1]))
+        assert bool(refusals(days)) == is_refused, (first, second)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_f14_a_list_that_was_geocoded_again_is_the_same_list(seed: int) -> None:
     """Every day each door is 5 to 15 m from where it was, and three have a neighbour 12 m away: nothing is refused."""
@@ -552,6 +560,9 @@ def test_f5_a_ledger_counts_doors_and_not_names(command: Command) -> None:
     first, second = (entry(groups, day=day, near=((0, 1), (2, 3))) for day, groups in enumerate(("abcd", "ab cd"), 1))
     report = vr.new_ledger("week.jsonl").enter(first).enter(second, anyway=True).check()
     assert [(len(each.left), each.num_left, each.qualifies) for each in report.candidates] == [(2, 1, False)] * 4
+    wide = [replace(each, privacy=vr.Privacy(k=2, ell=3)) for each in (first, second)]
+    apart = vr.new_ledger("wide.jsonl").enter(wide[0]).enter(wide[1], anyway=True).check()
+    assert [each.num_left for each in apart.candidates] == [2] * 4, "closer than ell is not yet one door"
     done = command("ledger", "check", "week.jsonl", "--json")
     assert (done.code, [each["num_left"] for each in json.loads(done.out)["candidates"]]) == (1, [1] * 4)
 

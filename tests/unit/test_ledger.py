@@ -175,6 +175,8 @@ class TestAdd:
         with pytest.raises(vr.InvalidInputError, match="playbook: expected one that is not in the ledger yet"):
             ledger.add(book, day="2026-11-17", anyway=True)
         assert len(vr.read_ledger(ledger.journal.path).entries) == 1
+        other = ledger.add(book_of(PLACES[:3], PLACES[3:]), day="2026-11-17", occasion="monday").entries[-1]
+        assert other.occasion is None, "nothing is drawn from a partition"
 
     def test_draws_on_other_occasions_are_other_draws(self, ledger: Ledger) -> None:
         book = triangle_book()
@@ -215,6 +217,8 @@ class TestAdd:
         with pytest.raises(vr.UnsafeLedgerError) as caught:
             ledger.enter(entry("af b cde", places=places, day=3))
         assert "Shop" in caught.value.names
+        with pytest.raises(vr.InvalidInputError, match="a name that only one place of it ever had"):
+            ledger.same("Shop", "Kiosk")
 
     def test_two_who_read_it_before_the_other_wrote(self, ledger: Ledger) -> None:
         """What is decided is decided on what is in the file when it is written."""
@@ -328,6 +332,11 @@ class TestPast:
         with pytest.raises(vr.InvalidInputError, match=rf"Privacy\.{field}: .*2026-11-01.*since"):
             ledger.past(problem, vr.Privacy(**asked))
         assert ledger.past(problem, vr.Privacy(**asked), since="2026-11-02").left == ()
+        # It was promised to each of them; who was never listed may be promised anything.
+        with pytest.raises(vr.InvalidInputError, match=rf"Privacy\.{field}: "):
+            ledger.past(replace(problem, candidates=[A, C], names={A: "Shop", C: "Kiosk"}), vr.Privacy(**asked))
+        others = replace(problem, candidates=[C, D], names={C: "Kiosk", D: "Bar"})
+        assert ledger.past(others, vr.Privacy(**asked)).left == ()
 
     @pytest.mark.parametrize("asked", [{"k": 3}, {"ell": 2}, {"spread": "all-pairs"}])
     def test_more_may_be_asked_for(self, ledger: Ledger, asked: dict[str, Any]) -> None:
@@ -355,6 +364,9 @@ class TestPast:
         after = ledger.add(book, day="2026-11-17", anyway=True)
         assert after.entries[-1].since == "2026-11-17"
         assert after.check(since="2026-11-17").safe
+        assert ledger.broken_by(book) == ()
+        alone = replace(book, classes=tuple(replace(book.classes[0], members=(each,)) for each in PLACES))
+        assert [(each.candidate, each.left) for each in ledger.broken_by(alone)] == [(each, (each,)) for each in PLACES]
 
 
 class TestExplain:
@@ -362,14 +374,14 @@ class TestExplain:
         """Theory: of {a, b, c} with k = 3, c leaves."""
         three = vr.Privacy(k=3)
         ledger = ledger.add(book_of([A, B, C], [D, E, F], privacy=three), day="2026-11-16")
+        ledger = ledger.add(book_of([A, B, C], [D, E, F], privacy=three, domain=town((3, 0))), day="2026-11-17")
         book = plan(ledger, [A, B, D, E, F, (3, 0)], three)
         assert {frozenset(group.members) for group in book.hidden_classes} == {frozenset({D, E, F, (3, 0)})}
         found = {each.candidate: each for each in ledger.explain(book)}
         assert set(found) == {A, B}
-        assert found[A].left == (A, B)
-        assert found[A].since == "2026-11-16"
+        assert (found[A].left, found[A].since) == ((A, B), "2026-11-17")
         assert "2,0 is no longer listed" in found[A].reason
-        assert found[A].advice == "keeping 2,0, last listed on 2026-11-16, as a candidate"
+        assert found[A].advice == "keeping 2,0, last listed on 2026-11-17, as a candidate"
         after = ledger.add(book, day="2026-11-17")
         assert after.check().safe
 

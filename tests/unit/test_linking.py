@@ -181,9 +181,13 @@ def test_members_who_stood_near_do_not_count_twice() -> None:
     books = [entry("abcd", near=((0, 1),)), entry("ab cd", day=2)]
     linking = Linking(books)
     assert [linking.broken(number) for number in range(4)] == [0, 0, None, None]
-    strict = [replace(book, privacy=vr.Privacy(k=2, spread="all-pairs")) for book in books]
-    # Under all-pairs those who are left have to stand apart, all of them.
-    assert [Linking(strict).broken(number) for number in range(4)] == [0, 0, None, None]
+    # Under all-pairs those who are left have to stand apart, all of them: one pair is too much.
+    for near, broken in ((((0, 1),), [0, 0, None, None]), (((0, 1), (2, 3)), [0] * 4), (((0, 2),), [None] * 4)):
+        strict = [replace(book, privacy=vr.Privacy(k=2, spread="all-pairs")) for book in books]
+        linking = Linking([replace(strict[0], near=near), strict[1]])
+        # Before the second day 0 and 2 are left together, and too close.
+        assert [linking.broken(number) for number in range(4)] == broken
+        assert linking.broken(0, until=0) == 0
 
 
 def test_a_promise_that_forgets_is_kept_from_its_day_on() -> None:
@@ -192,6 +196,10 @@ def test_a_promise_that_forgets_is_kept_from_its_day_on() -> None:
     linking = Linking(books)
     assert [linking.broken(number) for number in range(4)] == [0] * 4
     assert [linking.broken(number, "2026-11-03") for number in range(4)] == [None] * 4
+    three = [replace(book, privacy=vr.Privacy(k=3)) for book in (books[0], replace(books[0], since="2026-11-01"))]
+    for first, second in (three, three[::-1]):
+        both = Linking([first, replace(second, date="2026-11-02", playbook="2"), books[1]])
+        assert [both.broken(number) for number in range(4)] == [0] * 4, "the first of those that are broken"
     alone = Linking([replace(book, privacy=vr.Privacy(k=1)) for book in books[:2]] + books[2:])
     assert [alone.broken(number) for number in range(4)] == [None] * 4
 
@@ -206,6 +214,43 @@ def test_a_risk_weighs_who_is_left() -> None:
     )
     assert [linking.broken(number) for number in range(4)] == [None, 0, None, None]
     assert linking.lines(0, is_weighed=True) == [frozenset({0, 2, 3})]
+    # Who is left has to have some weight at all; and of two promises with other weights each is asked for.
+    nobody = [
+        entry(groups, day=day, privacy=risk, prior=(1, 1, 0, 0)) for day, groups in enumerate(("abcd", "ab cd"), 1)
+    ]
+    assert [Linking(nobody).broken(number) for number in range(4)] == [None, None, 0, 0]
+    heavier = [
+        entry("abcd", day=day, privacy=risk, prior=(first, 1.0, 1.0, 1.0)) for day, first in ((1, 1.0), (2, 4.0))
+    ]
+    assert [Linking(heavier).broken(number) for number in range(4)] == [1] * 4
+
+
+def test_a_route_that_may_part_shows_more_than_a_promise_about_all_of_it_allows() -> None:
+    """After three nodes the first playbook promises nothing any more, and the second one does; in any order."""
+    short, whole = entry("ab c", privacy=vr.Privacy(k=2, m=3)), entry("ab", day=2)
+    for days, first in (([short, whole], 1), ([replace(whole, date="2026-11-01"), replace(short, date=whole.date)], 0)):
+        linking = Linking(days)
+        assert [linking.broken(number) for number in range(2)] == [first] * 2
+        assert linking.broken(0, since="2026-11-02") is None
+    # No trip has no route that could part.
+    away = Linking([entry("ab cd"), entry("ab", day=2, privacy=vr.Privacy(k=2, m=3))], "expected")
+    assert [away.broken(number) for number in range(4)] == [0, 0, None, None]
+
+
+def test_who_joins_later_is_known_to_all_that_was_asked_before() -> None:
+    days = [entry("abc de"), entry("abc de", "f", day=2, near=((0, 1),))]
+    for trips in ("expected", "listed"):
+        used, fresh = Linking(days, trips), Linking(days, trips)
+        people = range(len(used.roster.places))
+        for number in people:
+            used.left(number), used.lines(number, is_weighed=True), used.num_doors([number])
+        places = (Place("a", None, EARTH), Place("x", None, EARTH), Place("y"))
+        assert used.join("a map", places, vr.Privacy(k=2)) == fresh.join("a map", places, vr.Privacy(k=2)) == (0, 6, 7)
+        for number in (*people, 6, 7):
+            assert used.left(number) == fresh.left(number)
+            assert used.lines(number, is_weighed=True) == fresh.lines(number, is_weighed=True)
+        assert used.num_doors([0, 6, 7]) == fresh.num_doors([0, 6, 7]) == 2
+        assert (6 in used.left(5)) == (trips == "expected")
 
 
 def drawn(day: int, occasion: str | None) -> Entry:

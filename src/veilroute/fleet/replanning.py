@@ -368,10 +368,8 @@ class _Fleet:
         if not stand.is_away:  # it leaves when it has to, as on any day
             own = replace(terms, depart_s=stand.ready_s, shift_s=ready.shift_s)
             return make_tour(self.ways, customers, leg, stays, own)
-        tour = make_tour(self.ways, customers, leg, stays, terms, stand.ready_s)
-        if tour is None or tour.departs_s is None or tour.seconds is None or ready.home_s is None:
-            return tour
-        return tour if tour.departs_s + tour.seconds <= ready.home_s + _ROUNDING_S else None
+        # That it comes home in time PyVRP has seen to: it counts with times that are rounded up.
+        return make_tour(self.ways, customers, leg, stays, terms, stand.ready_s)
 
     def _homeward(self, van: int) -> Tour:
         """What a vehicle drives that has nobody left to visit."""
