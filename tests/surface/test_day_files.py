@@ -6,12 +6,10 @@ import base64
 import gzip
 import hashlib
 import json
-import os
 import re
 import runpy
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ET
 import zlib
 from dataclasses import replace
@@ -292,6 +290,9 @@ def test_maps_that_are_not_on_earth_have_a_picture_where_there_are_places(tmp_pa
     before = contents(tmp_path)
     write_day(book, day, tmp_path)
     assert contents(tmp_path) == before
+    idle = vr.Tour((), (), (), 0)  # a day without orders drives nobody
+    none = vr.Day(book.sha256, terms, (), (idle, idle), 0, 0)
+    assert names == [path.name for path in write_day(book, none, tmp_path / "none")]
 
 
 def test_a_map_shows_the_part_of_a_network_that_is_driven(tmp_path: Path) -> None:
@@ -306,14 +307,6 @@ def test_a_map_shows_the_part_of_a_network_that_is_driven(tmp_path: Path) -> Non
     assert (tmp_path / "day.svg").stat().st_size < 300_000
 
 
-def test_a_day_without_orders_drives_nobody(tmp_path: Path) -> None:
-    book = little_book()
-    idle = vr.Tour((), (), (), 0)
-    day = vr.Day(book.sha256, vr.Terms((vr.Van(105, 105),) * 2), (), (idle, idle), 0, 0)
-    names = [path.name for path in write_day(book, day, tmp_path)]
-    assert names == ["day.json", "day.geojson", "map.html", "report.pdf"]
-
-
 @pytest.mark.slow
 def test_the_picture_of_the_page_shows_its_day(tmp_path: Path, helsinki: Path, command: Command) -> None:
     """Out of date? `python docs/make_images.py` draws it again."""
@@ -323,21 +316,6 @@ def test_the_picture_of_the_page_shows_its_day(tmp_path: Path, helsinki: Path, c
     made = images["make_day"](tmp_path)
     written = (docs / "images" / "fleet.sha256").read_text(encoding="utf-8").strip()
     assert made is not None and written == images["day_sha256"](made[1])
-
-
-@pytest.mark.slow
-def test_same_bytes_in_other_processes(tmp_path: Path) -> None:
-    script = (
-        "import sys; from pathlib import Path; sys.path[:0] = sys.argv[1:3]\n"
-        "from test_day_files import make_day\n"
-        "from veilroute.cli.day_files import write_day\n"
-        "write_day(*make_day(), Path(sys.argv[3]))\n"
-    )
-    here = Path(__file__).parent
-    for name, hash_seed in (("a", "1"), ("b", "4242")):
-        command = [sys.executable, "-c", script, str(here), str(here.parent), str(tmp_path / name)]
-        subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": hash_seed}, cwd=tmp_path)
-    assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
 def test_the_rest_of_a_day_has_its_files_too(town: tuple[vr.Playbook, vr.Day], tmp_path: Path) -> None:
