@@ -253,24 +253,23 @@ def test_classes_that_hide_by_the_route_of_others_are_refused(command: Command, 
 @pytest.mark.parametrize(
     "typed",
     [
-        ("book.json", "SECRET", "--orders", "orders.txt", "--vehicles", "1"),
-        ("book.json", "--orders", "SECRET", "--vehicles", "1"),
-        ("book.json", "--orders", "SECRET\0", "--vehicles", "1"),
-        ("book.json", "--orders", ".", "--vehicles", "1"),
-        ("book.json", "--orders", "orders.txt", "--vehicles", "SECRET"),
-        ("book.json", "--orders", "orders.txt", "--SECRET"),
-        ("book.json", "--vehicles", "1"),
-        ("SECRET.txt", "--orders", "book.json", "--vehicles", "1"),
-        ("book.json", "--orders", "book.json", "--vehicles", "1"),
-        ("book.json", "--orders", "orders.txt", "--vehicles", "1", "--domain", "SECRET.txt"),
-        ("book.json", "--orders", "orders.txt", "--vehicles", "1", "--key", "SECRET.txt", "--pad-to", "1"),
+        "book.json SECRET --orders orders.txt --vehicles 1",
+        "book.json --orders SECRET --vehicles 1",
+        "book.json --orders SECRET\0 --vehicles 1",
+        "book.json --orders . --vehicles 1",
+        "book.json --orders orders.txt --vehicles SECRET",
+        "book.json --orders orders.txt --SECRET",
+        "book.json --vehicles 1",
+        "SECRET.txt --orders book.json --vehicles 1",
+        "book.json --orders book.json --vehicles 1",
+        "book.json --orders orders.txt --vehicles 1 --domain SECRET.txt",
+        "book.json --orders orders.txt --vehicles 1 --key SECRET.txt --pad-to 1",
     ],
-)  # fmt: skip
-def test_slips_of_the_fingers_show_no_order(command: Command, town: Path, typed: tuple[str, ...]) -> None:
+)
+def test_slips_of_the_fingers_show_no_order(command: Command, town: Path, typed: str) -> None:
     Path("SECRET.txt").write_text("SECRET\nAdams\n")
-    done = command("fleet", *typed)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.count("\n") == 1
+    done = command("fleet", *typed.split(" "))
+    assert_refused(done)
     assert "SECRET" not in done.err.replace("SECRET.txt: ", "").replace("SECRET.txt\n", "")
 
 

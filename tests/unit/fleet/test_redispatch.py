@@ -149,6 +149,63 @@ def test_classes_that_fall_short_are_named_and_nothing_is_chosen(town: vr.Playbo
     assert len(caught.value.shortages) > 1
 
 
+def road(num: int, ends: tuple[int, int], members: list[int], ell: float = 0, cost: float = 1) -> vr.Playbook:
+    """A road of so many nodes, past a few of them."""
+    here, there = list(range(num - 1)), list(range(1, num))
+    domain = vr.Domain.from_edges(num, here + there, there + here, [cost] * (2 * num - 2))
+    return vr.solve(vr.Problem(domain, [vr.Trip(*ends)], members), vr.Privacy(k=2, ell=ell))
+
+
+def test_classes_whose_members_come_too_close_by_new_costs_fall_short() -> None:
+    book = road(6, (0, 5), [2, 4], ell=10, cost=5)
+    day = vr.dispatch(book, [1], vr.Terms((vr.Van(0, 5),)))
+    for cost in (5.5, 5, 4.5):
+        what: dict[str, Any] = {"positions": {1: 0}, "costs": [(2, 3, cost), (3, 2, cost)]}
+        if cost < 5:
+            with pytest.raises(vr.FallsShortError):
+                vr.redispatch(book, day, **what)
+            what["choice"] = "go-on"
+        assert broken_claims(book, day, vr.redispatch(book, day, **what)) == []
+
+
+def test_where_vehicles_are_by_the_clock_and_by_what_is_told() -> None:
+    """3 closes before long, and 5 opens late: a vehicle stops at 3 at once, and waits at 5."""
+    book = road(8, (0, 7), [3, 5])
+    customers = {3: vr.Customer(closes_s=EIGHT + 30), 5: vr.Customer(opens_s=EIGHT + 500)}
+    terms = vr.Terms((vr.Van(0, 7),) * 2, seconds_per_cost=10, customers=customers, iterations=FAST)
+    day = vr.dispatch(book, [1], terms)
+    (van,) = (number for number, tour in enumerate(day.tours, start=1) if tour.stops)
+    assert day.tours[van - 1].begins_s == (EIGHT + 30, EIGHT + 500)
+
+    def stand(before: vr.Day = day, at: float | None = None, told: Any = None, **more: Any) -> tuple[Any, ...]:
+        positions = {} if told is None else {van: told, 3 - van: 0}
+        when = None if at is None else EIGHT + at
+        rest = vr.redispatch(book, before, at=when, positions=positions, choice="go-on", late=True, **more)
+        found = after_of(rest).stands[van - 1]
+        return found.at, len(found.done), None if found.ready_s is None else found.ready_s - EIGHT
+
+    for at, here, num_done, ready in (
+        (-60, 0, 0, 0), (0, 0, 0, 0), (19, 2, 0, 20), (20, 2, 0, 20), (21, 3, 0, 30), (30, 3, 0, 30), (31, 3, 1, 90),
+        (89, 3, 1, 90), (90, 4, 1, 100), (109, 5, 1, 110), (300, 5, 1, 300), (499, 5, 1, 499), (500, 5, 2, 560),
+        (560, 6, 2, 570), (580, 7, 2, 580), (999, 7, 2, 999),
+    ):  # fmt: skip
+        assert stand(at=at) == (here, num_done, ready), at
+    # One that breaks down between two nodes is at the one where it was last.
+    for at, here, num_done, ready in ((20, 2, 0, 20), (21, 2, 0, 21), (31, 3, 1, 90), (95, 3, 1, 95), (109, 4, 1, 109)):
+        assert stand(at=at, broken=[van]) == (here, num_done, ready), at
+    for told, here, num_done, ready in ((0, 0, 0, 0), (2, 2, 0, 20), (3, 3, 0, 30), ((3, 1), 3, 1, 90), (5, 5, 1, 110)):
+        assert stand(told=told) == (here, num_done, ready), told
+    assert stand(at=0, told=3) == (3, 0, 0)
+    with pytest.raises(vr.InvalidInputError, match="not before 08:00"):
+        stand(at=-1, told=3)
+    # When it left is known from the first time on; what it has taken stays taken.
+    first = vr.redispatch(book, day, at=EIGHT + 31, late=True)
+    second = vr.redispatch(book, first, at=EIGHT + 95, late=True)
+    assert [after_of(each).stands[van - 1].departed_s for each in (first, second)] == [EIGHT, EIGHT]
+    assert after_of(second).stands[van - 1].walked == (0, 1, 2, 3, 4)
+    assert after_of(second).stands[2 - van].departed_s is None
+
+
 def test_windows_that_cannot_be_met_are_told_and_missed_as_little_as_possible(town: vr.Playbook) -> None:
     stops = [m for group in town.hidden_classes[:4] for m in group.members]
     customers: dict[Any, vr.Customer] = {label: vr.Customer(closes_s=EIGHT + 1500) for label in stops}
