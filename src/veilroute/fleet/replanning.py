@@ -292,9 +292,7 @@ class _Fleet:
                     )
                     problems.add(InvalidInputError("windows", f"{expected} (late: drive on all the same)"))
             for van, each in enumerate(ready):
-                # One whose day has ended already is not driven any more.
-                has_ended = not self.ways.home_cost(self.ways.kind_of[van])
-                over = 0.0 if each.home_s is None or has_ended else self._earliest_home(van) - each.home_s
+                over = 0.0 if each.home_s is None else self._earliest_home(van) - each.home_s
                 if over > _ROUNDING_S:
                     expected = f"vehicle {self.fit[van] + 1} at home in time, not {duration_text(over)} later"
                     problems.add(InvalidInputError("shift", f"{expected} (late: drive on all the same)"))

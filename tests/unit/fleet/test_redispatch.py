@@ -206,6 +206,51 @@ def test_where_vehicles_are_by_the_clock_and_by_what_is_told() -> None:
     assert after_of(second).stands[2 - van].departed_s is None
 
 
+def test_shifts_room_and_windows_on_a_road() -> None:
+    """Seven steps of ten seconds, and a minute at each of two customers: 190 s, and 130 s for one of them alone."""
+    book = road(8, (0, 7), [3, 5])
+
+    def terms(num: int = 1, **given: Any) -> vr.Terms:
+        return vr.Terms(
+            (vr.Van(0, given.pop("goal", 7)),) * num, **{"seconds_per_cost": 10, "iterations": FAST} | given
+        )
+
+    with pytest.raises(vr.InvalidInputError, match="terms: "):
+        vr.dispatch(book, [1], terms(shift_s=189))
+    day = vr.dispatch(book, [1], terms(shift_s=190))
+    assert (day.cost, day.direct_cost, day.tours[0].seconds) == (7, 7, 190)
+    # A step becomes longer when it is on its way: it comes home late, or not at all; so if it has not left yet.
+    for where in ({"at": EIGHT + 20}, {"at": EIGHT, "positions": {1: 0}}):
+        for cost in (1, 5):
+            what: dict[str, Any] = where | {"costs": [(6, 7, cost)]}
+            if cost > 1:
+                with pytest.raises(vr.InvalidInputError, match="terms: "):
+                    vr.redispatch(book, day, **what)
+            rest = vr.redispatch(book, day, **what, late=True)
+            assert stops_of(rest) == [3, 5] and broken_claims(book, day, rest) == []
+            assert rest.cost == rest.direct_cost == 6 + cost - (2 if where["at"] > EIGHT else 0)
+    home = vr.redispatch(book, day, at=EIGHT + 175)
+    assert home.tours[0] == vr.Tour((), (), (6, 7), 1, (), EIGHT + 180, 10)
+    # One vehicle has been home for long when the other begins; each has room for one.
+    late = {5: vr.Customer(opens_s=EIGHT + 500)}
+    pair = vr.dispatch(book, [1], terms(2, capacity=1, shift_s=140, customers=late))
+    rest = vr.redispatch(book, pair, at=EIGHT + 470)
+    assert sorted(len(tour.stops) for tour in rest.tours) == [0, 1] and rest.cost == 7 - 2
+    # Of a class that is given up those who were visited are not dropped.
+    up = vr.redispatch(book, pair, at=EIGHT + 200, broken=[1, 2], choice="give-up")
+    assert [each.giving_up for each in after_of(up).short] == [(3,)] and after_of(up).dropped == (5,)
+    # What opens late or closes soon decides who comes first, on the way too.
+    apart = {3: vr.Customer(opens_s=EIGHT + 500), 5: vr.Customer(closes_s=EIGHT + 200)}
+    assert stops_of(vr.dispatch(book, [1], terms(customers=apart))) == [5, 3]
+    soon = vr.dispatch(book, [1], terms(customers={5: vr.Customer(closes_s=EIGHT + 200)}))
+    assert stops_of(soon) == [3, 5]
+    assert stops_of(vr.redispatch(book, soon, at=EIGHT + 100, positions={1: 0})) == [5, 3]
+    # A vehicle whose day ends anywhere does not come back.
+    open_day = vr.dispatch(book, [1], terms(goal=None))
+    open_rest = vr.redispatch(book, open_day, at=EIGHT + 20)
+    assert (open_day.cost, open_rest.cost, open_rest.tours[0].route) == (5, 3, (2, 3, 4, 5))
+
+
 def test_windows_that_cannot_be_met_are_told_and_missed_as_little_as_possible(town: vr.Playbook) -> None:
     stops = [m for group in town.hidden_classes[:4] for m in group.members]
     customers: dict[Any, vr.Customer] = {label: vr.Customer(closes_s=EIGHT + 1500) for label in stops}
