@@ -53,7 +53,7 @@ def test_nothing_is_chosen_where_too_few_stay(comb: vr.Playbook) -> None:
     assert (given_up.route, given_up.still_hidden, given_up.dropped) == ((0, 1, 2, 3), (), (4, 5, 6))
 
 
-def fork(cost_of_4: float, num_more: int = 0) -> vr.Playbook:
+def fork(cost_of_4: float, num_more: int = 0, ell: float = 0) -> vr.Playbook:
     """0 to 3 past some places, and past 4 and 5: only past one of them if the road from 4 to 5 is closed."""
     lane = [0, *range(6, 6 + num_more), 1]
     roads = [(1, 4, cost_of_4), (4, 3, 2), (1, 5, 2), (5, 3, 2), (4, 5, 1), (1, 2, 1), (2, 3, 1)]
@@ -62,7 +62,7 @@ def fork(cost_of_4: float, num_more: int = 0) -> vr.Playbook:
     members = [*lane[1:-1], 4, 5]
     return vr.playbook_from_classes(
         vr.Problem(domain, [vr.Trip(0, 3)], members),
-        vr.Privacy(k=2, ell=0),
+        vr.Privacy(k=2, ell=ell),
         [{"members": members, "route": [*lane, 4, 5, 3]}],
     )
 
@@ -71,6 +71,10 @@ def test_of_as_many_the_cheapest_are_kept_and_of_those_the_first() -> None:
     for cost_of_4, left in ((1, 4), (2, 4), (3, 5)):
         made = fork(cost_of_4).replan(1, 0, closed=[(4, 5)])
         assert (made.going_on.left, made.qualifies, made.giving_up.route) == ((left,), False, (0, 1, 2, 3))
+    # Before all that those who keep the promise: 6 and 4 are too close to each other, 6 and 5 are not.
+    for ell, left in ((0, 4), (3, 5)):
+        made = fork(1, 1, ell).replan(1, 0, closed=[(4, 5)])
+        assert (made.going_on.left, made.qualifies) == ((6, left), True)
 
 
 def test_out_of_how_many_those_are_chosen_who_can_be_kept() -> None:
