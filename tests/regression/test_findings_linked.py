@@ -19,7 +19,7 @@ import pytest
 import veilroute as vr
 from commands import Command, Outcome
 from drawn_books import triangle_book
-from ledger_weeks import write_chain
+from ledger_weeks import append_line, write_chain
 from linked_entries import entry
 from plain_links import Links, UnclearError
 from reference import adjacency, distances
@@ -28,7 +28,6 @@ from veilroute import Closure
 from veilroute.auditing import Observer, measure_gaps, see_entry, see_playbook
 from veilroute.cli import run
 from veilroute.entries import Entry, Place, entry_of
-from veilroute.journal import append
 from veilroute.ledger import close_to_earlier
 from veilroute.linking import Linking
 from veilroute.replanning import change_domain
@@ -341,7 +340,7 @@ def test_f14_what_the_user_says_of_a_place_that_moved_resolves_it(tmp_path: Path
 def test_f14_a_ledger_that_holds_such_a_list_can_be_put_right(tmp_path: Path, command: Command) -> None:
     path = tmp_path / "ledger.jsonl"
     vr.new_ledger(path).enter(numbered([0, 100, 200, 300], "ab cd", 1))
-    append(path, "veilroute-ledger/2", numbered([109, 209, 9, 309], "ab cd", 2).to_dict())  # by an earlier version
+    append_line(path, numbered([109, 209, 9, 309], "ab cd", 2).to_dict())  # by an earlier version
     for one, other in (("Customer 2", "Customer 1"), ("Customer 3", "Customer 2")):
         assert command("ledger", "check", path).code == 2
         said = command("ledger", "different", path, one, other)
@@ -410,7 +409,7 @@ def test_f14_distances_that_are_left_out_of_a_line_are_missed(tmp_path: Path) ->
         vr.new_ledger(path).add(monday, day="2026-11-16").enter(replace(line, close=close, parent=None), anyway=True)
         found = {each.claim: each.verdict for each in vr.audit_linked([monday, tuesday], ledger=path).claims}
         assert found["recorded"] == recorded and found["linked"] == "violated"
-    append(path, "veilroute-ledger/2", replace(line, playbook="?", close=((0, 7, 0, 1.0),)).to_dict())
+    append_line(path, replace(line, playbook="?", close=((0, 7, 0, 1.0),)).to_dict())
     with pytest.raises(vr.FileFormatError, match="line 4"):
         vr.read_ledger(path).check()
 

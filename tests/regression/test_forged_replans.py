@@ -20,11 +20,11 @@ import pytest
 import veilroute as vr
 from changed_values import mutate
 from closed_roads import audited, changed_graph, check_walk, draw_closure, watchers_of
+from ledger_weeks import canonical
 from plain_closures import drawn_book, keeps_alone, prior_of, seers_of, watch
 from reference import covering_cost, distances
 from veilroute import audit_day
 from veilroute.closures import replan_from_dict
-from veilroute.jsontext import dump_canonical
 
 NUM_SMALL, NUM_LARGE = 120, 2000
 OWN = ("class", "members", "trip", "walked", "closed", "closed_one_way", "closed_nodes", "new_costs", "choice",
@@ -145,7 +145,7 @@ def test_forged_replans_are_refused_or_true(num: int) -> None:
         book, made = next(honest)
         domain = book.problem.domain
         labels = [json.loads(json.dumps(domain.label(node))) for node in range(domain.num_nodes)]
-        whole = json.loads(dump_canonical(made.to_dict()))
+        whole = json.loads(canonical(made.to_dict()))
         assert is_true(book, made), made
         assert all(each.holds for each in audited(book, made))
         for _ in range(20):
@@ -153,11 +153,11 @@ def test_forged_replans_are_refused_or_true(num: int) -> None:
             for _ in range(rng.choice([1, 1, 1, 2, 3])):
                 mutate(rng, data, labels)
             data = agree(data) if rng.random() < 0.75 else data
-            if dump_canonical(data) == dump_canonical(whole):
+            if canonical(data) == canonical(whole):
                 continue
             done += 1
             try:
-                read = replan_from_dict(json.loads(dump_canonical(data)))
+                read = replan_from_dict(json.loads(canonical(data)))
             except (KeyError, TypeError, ValueError, AttributeError):
                 continue
             changed += 1
@@ -323,7 +323,7 @@ def forge(
         costs: list[Any] = [each.get("cost") if isinstance(each, dict) else None for each in data.get("vehicles") or []]
         if rng.random() < 0.3 and all(isinstance(cost, int | float) for cost in costs):
             data["cost"] = sum(costs)
-        raw = dump_canonical(data)
+        raw = canonical(data)
         if raw == day.to_json():
             continue
         done += 1

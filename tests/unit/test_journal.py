@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -423,13 +424,13 @@ def test_another_program_that_asks_for_no_lock_is_noticed(
 
 
 def test_a_writer_that_hangs_is_not_waited_for_without_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "_PATIENCE_S", 0.05)
-    raw = path.read_bytes()
+    raw, ticks = path.read_bytes(), itertools.count(0, 7)
     with path.open("rb") as file:
         assert journal.lock_file(file)
-        with pytest.raises(FileFormatError, match="another process has been writing"):
+        with monkeypatch.context() as patch, pytest.raises(FileFormatError, match="has been writing to it for 60 s"):
+            patch.setattr(time, "monotonic", lambda: float(next(ticks)))
             append(path, FORMAT, {})
-        assert len(read_journal(path, FORMAT).entries) == 4, "readers do not wait"
+        assert next(ticks) > 60 and len(read_journal(path, FORMAT).entries) == 4, "readers do not wait"
     append(path, FORMAT, {})
     assert path.read_bytes().startswith(raw)
 

@@ -12,10 +12,10 @@ import pytest
 
 import veilroute as vr
 from drawn_books import triangle_book
+from ledger_weeks import append_line, write_chain
 from linked_entries import THERE, entry, plan, town
 from veilroute import Ledger
-from veilroute.entries import LEDGER_FORMAT, LEDGER_FORMATS, Entry, Place
-from veilroute.journal import append, new_journal
+from veilroute.entries import Entry, Place
 
 PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
 A, B, C, D, E, F = PLACES
@@ -29,6 +29,11 @@ def book_of(*classes: Sequence[Any], refused: Sequence[Any] = (), **given: Any) 
     groups = [replace(book.classes[0], members=tuple(group), anonymized=True) for group in classes]
     groups += [replace(book.classes[0], members=(each,), anonymized=False) for each in refused]
     return replace(book, classes=tuple(groups), **given)
+
+
+def old_ledger(path: Path) -> Ledger:
+    write_chain(path, [], {"format": "veilroute-ledger/1"})
+    return vr.read_ledger(path)
 
 
 @pytest.fixture
@@ -45,7 +50,7 @@ def expected(tmp_path: Path) -> Ledger:
 @pytest.fixture
 def old(tmp_path: Path) -> Ledger:
     """A file of the first format."""
-    return Ledger(new_journal(tmp_path / "old.jsonl", LEDGER_FORMATS[1]))
+    return old_ledger(tmp_path / "old.jsonl")
 
 
 def enter(ledger: Ledger, *entries: Entry) -> Ledger:
@@ -105,7 +110,7 @@ class TestCheck:
             vr.new_ledger(ledger.journal.path.with_name("one"), "expected").enter(unlisted[0]).enter(unlisted[1])
         assert caught.value.names == ("c",)
         # In an old file a place that is not listed shows nothing, and the other half of the same street does.
-        again = enter(Ledger(new_journal(ledger.journal.path.with_name("two"), LEDGER_FORMATS[1])), *unlisted)
+        again = enter(old_ledger(ledger.journal.path.with_name("two")), *unlisted)
         assert again.check().safe
         assert standings(again)["c"] == ("abc", True, True, None, None)
 
@@ -165,7 +170,7 @@ class TestAdd:
             ledger.add(book_of(PLACES), day="5 November")
         with pytest.raises(vr.FileFormatError, match="is there already"):
             vr.new_ledger(ledger.journal.path)
-        append(ledger.journal.path, LEDGER_FORMAT, entry("abc", day=2).to_dict())
+        append_line(ledger.journal.path, entry("abc", day=2).to_dict())
         with pytest.raises(vr.FileFormatError, match="line 4: .* from 2026-11-05 on"):
             vr.read_ledger(ledger.journal.path).check()
 
@@ -270,10 +275,10 @@ class TestAdd:
         """Whoever makes all hashes again can write what is no entry."""
         ledger.enter(entry("abc"))
         good = entry("abc", day=2).to_dict()
-        append(ledger.journal.path, LEDGER_FORMAT, good | {"close": [[0, 0, 2, 1.0]]})
+        append_line(ledger.journal.path, good | {"close": [[0, 0, 2, 1.0]]})
         assert len(vr.read_ledger(ledger.journal.path).entries) == 2
         ledger.journal.path.write_bytes(b"".join(ledger.journal.path.read_bytes().splitlines(keepends=True)[:2]))
-        append(ledger.journal.path, LEDGER_FORMAT, good | change)
+        append_line(ledger.journal.path, good | change)
         with pytest.raises(vr.FileFormatError, match="not an entry of a ledger") as caught:
             vr.read_ledger(ledger.journal.path).check()
         assert caught.value.line == 3
@@ -556,9 +561,9 @@ class TestIdentities:
     )
     def test_forged_identities_are_refused(self, ledger: Ledger, change: dict[str, Any]) -> None:
         good = {"kind": "same", "places": ["a", "b"], "date": "2026-11-01"}
-        append(ledger.journal.path, LEDGER_FORMAT, good)
+        append_line(ledger.journal.path, good)
         assert len(vr.read_ledger(ledger.journal.path).identities) == 1
-        append(ledger.journal.path, LEDGER_FORMAT, good | change)
+        append_line(ledger.journal.path, good | change)
         with pytest.raises(vr.FileFormatError, match="not an entry of a ledger") as caught:
             vr.read_ledger(ledger.journal.path).check()
         assert caught.value.line == 3
@@ -566,7 +571,7 @@ class TestIdentities:
 
 @pytest.mark.parametrize("first", [{}, {"trips": "never"}, {"trips": "expected", "more": "x"}])
 def test_a_ledger_says_what_a_missing_trip_means(tmp_path: Path, first: dict[str, str]) -> None:
-    new_journal(tmp_path / "ledger.jsonl", LEDGER_FORMAT, **first)
+    write_chain(tmp_path / "ledger.jsonl", [], {"format": "veilroute-ledger/2", **first})
     with pytest.raises(vr.FileFormatError, match="what a missing trip means"):
         vr.read_ledger(tmp_path / "ledger.jsonl").check()
     with pytest.raises(vr.InvalidInputError, match="occasional or expected"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations
@@ -11,9 +12,9 @@ from typing import Any
 import pytest
 
 import veilroute as vr
+from ledger_weeks import canonical
 from linked_entries import entry, left_of
 from veilroute.entries import Entry, Place, entry_from_dict
-from veilroute.jsontext import dump_canonical, parse_json
 from veilroute.linking import Linking, Roster
 
 EARTH = ("earth", 24.94, 60.17)
@@ -377,7 +378,7 @@ def test_a_risk_is_held_against_what_some_of_the_trips_leave() -> None:
     ],
 )
 def test_entries_are_read_as_they_were_written(given: Entry) -> None:
-    plain = parse_json(dump_canonical(given.to_dict()), "entry")
+    plain = json.loads(canonical(given.to_dict()))
     assert entry_from_dict(plain) == given
 
 
@@ -410,7 +411,7 @@ CHANGES += [places(at=at) for at in ([], [1, 2], ["earth", 24.9], ["earth", 24.9
 
 
 def test_damaged_entries_are_refused_and_what_is_at_the_edge_is_not() -> None:
-    data = parse_json(dump_canonical(entry("ab", "c").to_dict()), "entry")
+    data = json.loads(canonical(entry("ab", "c").to_dict()))
     edge = {"since": "2026-11-01", "close": [[2, 0, 0, 0.0]], "near": [[0, 2]], "prior": [0.0, 1.0, 1e100]}
     for change in ({}, edge):
         assert entry_from_dict(data | change)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -11,12 +12,12 @@ import pytest
 import veilroute as vr
 from closed_roads import audited as audit_replan
 from drawn_books import PLACES, triangle_book
+from ledger_weeks import canonical
 from reference import adjacency
 from street_samples import little_book, little_town, two_trip_book
 from veilroute import Watch
 from veilroute.closures import replan_from_dict
 from veilroute.domain import Turns, with_rules
-from veilroute.jsontext import dump_canonical, parse_json
 from veilroute.replanning import change_domain, with_contingencies
 
 
@@ -187,7 +188,7 @@ def test_a_detour_is_replanned_from_where_it_goes(comb: vr.Playbook) -> None:
     assert second.walked == (0, 1, 2, 5)
     assert second.closure.roads == ((1, 4), (3, 6))
     assert (second.still_hidden, second.choice) == ((5,), None)
-    again = replan_from_dict(parse_json(dump_canonical(second.to_dict()), "replan"))
+    again = replan_from_dict(json.loads(canonical(second.to_dict())))
     assert again == second
     at_once = comb.replan(1, 0, closed=[(3, 6)], after=first)
     assert (at_once.walked, at_once.still_hidden) == ((0,), (5,))
@@ -203,7 +204,7 @@ def test_nothing_that_replans_takes_a_secret_and_members_get_equal_bytes(comb: v
     for secret in (4, 5, 6):
         group = comb.class_of(secret)
         number = 1 + next(i for i, each in enumerate(comb.hidden_classes) if each is group)
-        made.add(dump_canonical(comb.replan(number, 4, closed=[(2, 5)]).to_dict()))
+        made.add(canonical(comb.replan(number, 4, closed=[(2, 5)]).to_dict()))
     assert len(made) == 1
 
 

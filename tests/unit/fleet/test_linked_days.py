@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 import veilroute as vr
+from ledger_weeks import append_line
 from linked_entries import THERE, plan, town
 from veilroute import Closure, Underway
-from veilroute.entries import LEDGER_FORMAT
-from veilroute.journal import append
 
 PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
 
@@ -142,7 +141,7 @@ def test_a_line_that_says_more_than_its_playbook_is_found(
     true = ledger.add_day(book, day_of(book, 1, 3), day="2026-11-17").entries[-1].to_dict()
     data = json.loads(json.dumps(true)) | {"date": "2026-11-18"}
     fault(data)
-    append(ledger.journal.path, LEDGER_FORMAT, lambda _: data)
+    append_line(ledger.journal.path, data)
     report = vr.audit_linked([book], ledger=ledger.journal.path)
     (claim,) = (claim for claim in report.claims if claim.claim == "recorded")
     assert not claim.holds

@@ -491,11 +491,3 @@ def test_a_forged_day_is_refused(town: vr.Playbook, day: vr.Day) -> None:
     short = replace(cut, stops=cut.stops[:-1], positions=cut.positions[:-1], begins_s=cut.begins_s[:-1])
     rest = vr.redispatch(town, replace(day, tours=(short, *day.tours[1:])), at=EIGHT)
     assert cut.stops[-1] in stops_of(rest)
-
-
-def test_no_vehicle_is_away_before_any_may_leave(town: vr.Playbook, day: vr.Day) -> None:
-    with pytest.raises(vr.InvalidInputError, match="vehicle 1 can be there: not before 08:00"):
-        vr.redispatch(town, day, at=EIGHT - 60, positions={1: 5})
-    rest = vr.redispatch(town, day, at=EIGHT + 600)
-    with pytest.raises(vr.InvalidInputError, match="vehicle 1 can be there: not before 08:1"):
-        vr.redispatch(town, rest, at=EIGHT + 60, positions={1: 5})
