@@ -21,7 +21,7 @@ from commands import Command, Outcome
 from drawn_books import triangle_book
 from ledger_weeks import append_line, write_chain
 from linked_entries import entry
-from plain_links import Links, UnclearError
+from plain_links import Links, UnclearError, gap
 from reference import adjacency, distances
 from street_samples import little_town
 from veilroute import Closure
@@ -296,10 +296,13 @@ def test_f14_a_place_that_moved_to_where_nobody_was_is_known_by_its_name() -> No
 
 def test_f14_how_near_a_place_must_come_is_as_far_as_either_promise_goes() -> None:
     """The second of two doors that are 200 m apart moves to 60 m from where the first one was."""
-    for first, second, is_refused in ((0, 0, False), (60, 60, False), (61, 0, True), (0, 61, True), (300, 300, True)):
-        days = [numbered(doors, "ab", at, ell=ell) for at, doors, ell in ((1, [0, 200], first), (2, [900, 60], second))]
-        days[1] = replace(days[1], places=(replace(days[1].places[0], label="New"), days[1].places[1]))
-        assert bool(refusals(days)) == is_refused, (first, second)
+    doors, moved = [0.0, 200.0], [900.0, 60.0]
+    exact = gap(numbered(doors, "ab", 1).places[0], numbered(moved, "ab", 2).places[1])
+    wider = exact + 0.01
+    for first, second, is_refused in ((0, 0, False), (exact, exact, False), (wider, 0, True), (0, wider, True)):
+        monday, tuesday = numbered(doors, "ab", 1, ell=first), numbered(moved, "ab", 2, ell=second)
+        tuesday = replace(tuesday, places=(replace(tuesday.places[0], label="New"), tuesday.places[1]))
+        assert bool(refusals([monday, tuesday])) == is_refused, (first, second)
 
 
 @pytest.mark.parametrize("seed", range(40))
