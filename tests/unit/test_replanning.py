@@ -345,6 +345,20 @@ def test_the_worst_roads_are_those_that_cost_most_members_their_hiding(comb: vr.
             assert some == whole[: len(some)]
 
 
+def test_a_class_that_keeps_its_promise_no_more_is_lost_whole() -> None:
+    """Without 7 the two of its class are exposed; of three, of whom 4 drops out, two stay hidden."""
+    roads = [(0, 1, 1), (1, 2, 1), (2, 3, 1), (1, 4, 1), (2, 5, 1), (3, 6, 1), (1, 7, 9), (2, 8, 9)]
+    tails, heads, costs = zip(*roads, *((b, a, cost) for a, b, cost in roads), strict=True)
+    problem = vr.Problem(vr.Domain.from_edges(9, tails, heads, costs), [vr.Trip(0, 3)], [4, 5, 6, 7, 8])
+    classes = [
+        {"members": [4, 5, 6], "route": [0, 1, 4, 1, 2, 5, 2, 3, 6, 3]},
+        {"members": [7, 8], "route": [0, 1, 7, 1, 2, 8, 2, 3]},
+    ]
+    book = vr.playbook_from_classes(problem, vr.Privacy(k=2, ell=1), classes)
+    worst = [frozenset(entry.closure.roads[0]) for entry in book.with_contingencies(worst=8).contingencies]
+    assert {frozenset((1, 7)), frozenset((2, 8))} == set(worst[-5:-3])
+
+
 def test_contingencies_change_neither_older_files_nor_draws() -> None:
     book = triangle_book(num_trips=1)
     more = book.with_contingencies([((1, 2), (1, 3))])

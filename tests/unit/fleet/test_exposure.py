@@ -145,6 +145,15 @@ def test_equal_rates_in_closed_form() -> None:
         assert [value for each in found.classes for value in each.posterior.values()] == pytest.approx([0.2] * 7)
 
 
+def test_of_an_area_more_may_be_known_than_of_a_place() -> None:
+    """Neighbours are less than two apart, and some of them are in one class that is driven."""
+    book = replace(book_of(3, 3), privacy=vr.Privacy(k=2, ell=2))
+    found = expose(book, [2], terms_of(0.1))
+    assert found.worst_area is not None and found.bound_area is not None
+    pair = (1 - 0.9**2) / (1 - 0.9**3)
+    assert found.worst < found.worst_area == pytest.approx(pair) and found.worst_area <= found.bound_area
+
+
 def test_rates_that_leave_nobody_else_identify_and_certain_orders_were_known() -> None:
     book = book_of(2, 2)
     found = expose(book, [1, 2], terms_of({(1, 1): 0.2, (1, 2): 0.0, (1, 3): 1.0, (1, 4): 0.1}))
