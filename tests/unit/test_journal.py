@@ -241,7 +241,11 @@ def test_changed_lines_are_refused_with_their_number(path: Path, tmp_path: Path,
 
 
 def test_another_format_or_none_is_refused(path: Path, tmp_path: Path) -> None:
-    for call in (lambda: read_journal(path, "test-journal/2"), lambda: append(path, "test-journal/2", {})):
+    calls: list[Callable[[], Journal]] = [
+        lambda: read_journal(path, "test-journal/2"),
+        lambda: append(path, "test-journal/2", {}),
+    ]
+    for call in calls:
         with pytest.raises(FileFormatError, match="expected the format 'test-journal/2', got 'test-journal/1'"):
             call()
     for raw in (b"", b"\n", b"hello\n", b'{"format":"veilroute-playbook/1"}\n', b"{", b'{"entry":{"format":'):

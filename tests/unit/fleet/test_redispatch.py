@@ -171,7 +171,7 @@ def test_classes_whose_members_come_too_close_by_new_costs_fall_short() -> None:
 def test_where_vehicles_are_by_the_clock_and_by_what_is_told() -> None:
     """3 closes before long, and 5 opens late: a vehicle stops at 3 at once, and waits at 5."""
     book = road(8, (0, 7), [3, 5])
-    customers = {3: vr.Customer(closes_s=EIGHT + 30), 5: vr.Customer(opens_s=EIGHT + 500)}
+    customers: dict[Any, vr.Customer] = {3: vr.Customer(closes_s=EIGHT + 30), 5: vr.Customer(opens_s=EIGHT + 500)}
     terms = vr.Terms((vr.Van(0, 7),) * 2, seconds_per_cost=10, customers=customers, iterations=FAST)
     day = vr.dispatch(book, [1], terms)
     (van,) = (number for number, tour in enumerate(day.tours, start=1) if tour.stops)
@@ -220,7 +220,8 @@ def test_shifts_room_and_windows_on_a_road() -> None:
     day = vr.dispatch(book, [1], terms(shift_s=190))
     assert (day.cost, day.direct_cost, day.tours[0].seconds) == (7, 7, 190)
     # A step becomes longer when it is on its way: it comes home late, or not at all; so if it has not left yet.
-    for where in ({"at": EIGHT + 20}, {"at": EIGHT, "positions": {1: 0}}):
+    places: list[dict[str, Any]] = [{"at": EIGHT + 20}, {"at": EIGHT, "positions": {1: 0}}]
+    for where in places:
         for cost in (1, 5):
             what: dict[str, Any] = where | {"costs": [(6, 7, cost)]}
             if cost > 1:
