@@ -8,7 +8,14 @@ from veilroute.cli.main import main
 from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from veilroute.cli.console import TimeLimit, describe_best, gap_text, live_progress, read_time_limit
+    from veilroute.cli.console import (
+        TimeLimit,
+        describe_best,
+        gap_text,
+        live_progress,
+        polite_interrupt,
+        read_time_limit,
+    )
     from veilroute.cli.day_files import write_day
     from veilroute.cli.main import COMMANDS, run
     from veilroute.cli.maps import app
