@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -27,3 +28,9 @@ def assert_refused(outcome: Outcome, *words: str) -> None:
     assert "Traceback" not in err
     for word in words:
         assert word in err
+
+
+def said_of_failures(err: str) -> str:
+    """Standard error without what a busy machine adds: lines of progress, and that kernels must be compiled."""
+    lines = err.splitlines(keepends=True)
+    return "".join(each for each in lines if not re.match(r"veilroute: (\d+ s: |compiling for this machine)", each))

@@ -7,13 +7,13 @@ import io
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import veilroute as vr
 from veilroute import Playbook
-from veilroute.cli.main import run
+from veilroute.cli import run
 from veilroute.domain import Label, draw_candidates, folded, great_circle_m, label_text, street_domain
 
 NUM_PLACES = 50
@@ -119,6 +119,16 @@ def command(*arguments: object) -> Told:
     raw = out.buffer
     assert isinstance(raw, io.BytesIO)
     return Told(code, raw.getvalue().decode(), err.getvalue())
+
+
+def ways_of(book: Playbook, watch: dict[str, Any]) -> list[tuple[tuple[Label, ...], ...]]:
+    """For each way in the observer's data, the routes of all trips that the playbook has for it."""
+    found: dict[int, tuple[tuple[Label, ...], ...]] = {}
+    for at, number, way in zip(*(watch["sights"][name] for name in ("candidates", "classes", "ways")), strict=True):
+        label, group = book.candidates[at], book.hidden_classes[number - 1]
+        routes = tuple(group.route_of(label, trip).nodes for trip in range(len(book.trips)))
+        assert found.setdefault(way, routes) == routes, "a way is one way"
+    return [found[way] for way in range(len(found))]
 
 
 def place_text(book: Playbook, at: int) -> str:

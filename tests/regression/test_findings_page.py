@@ -7,20 +7,23 @@ an observer can be of one place at worst, and how sure of an area less than ell 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
 
 import veilroute as vr
 from street_samples import little_town
 from studio_books import command
 from veilroute.domain import label_text
-from veilroute.plotting import Pages, html_map, playbook_scene, write_report
+from veilroute.plotting import html_map, playbook_scene, report_pages
 
 TRIP = ("--start", "1,18", "--goal", "33,60", "--radius", 2)
 NAMES = ("Places that stay possible", "How sure of one place", "How sure of an area", "Best guess of a place")
+GREEN = "#1b7a3d"
 README = Path(__file__).parents[2] / "README.md"
 FALSE = ("Whoever watches guesses right", "and those closer than", "no place is likelier", "gives one place at most")
 
@@ -46,31 +49,19 @@ def plan(building: Path, *options: object, name: str) -> tuple[str, Path]:
     return done.out, book
 
 
-@pytest.fixture
-def pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The texts of a report that is written; the colour of its banner comes first."""
-    kept: list[str] = []
-    save, banner = Pages.save, Pages.banner
-
-    def note(self: Pages, path: str | Path, footer: str) -> None:
-        save(self, path, footer)
-        kept.extend(text.get_text() for page in self._pages for text in page.texts)
-
-    def colour(self: Pages, text: str, colour: str) -> None:
-        kept.append(colour)
-        banner(self, text, colour)
-
-    monkeypatch.setattr(Pages, "save", note)
-    monkeypatch.setattr(Pages, "banner", colour)
-    yield kept
+@cache
+def report(book: Path) -> tuple[str, str]:
+    """The text of the report of a playbook, and the colour of its banner."""
+    pages = report_pages(vr.read_playbook(book))[0].figures
+    (banner, *_) = (box for box in pages[0].artists if isinstance(box, Rectangle))
+    return " ".join(text.get_text() for page in pages for text in page.texts), to_hex(banner.get_facecolor())
 
 
-def surfaces(book: Path, pages: list[str]) -> dict[str, str]:
+def surfaces(book: Path) -> dict[str, str]:
     """The texts that people read of a playbook, by where they read them."""
     playbook = vr.read_playbook(book)
-    write_report(playbook, book.with_suffix(".pdf"))
     scene = playbook_scene(playbook)["playbook"]
-    told = {"audit": command("audit", book).out, "risk": command("risk", book).out, "pdf": " ".join(pages)}
+    told = {"audit": command("audit", book).out, "risk": command("risk", book).out, "pdf": report(book)[0]}
     # The page of one file, the studio and notebooks show a scene.
     shown = [scene["summary"], scene.get("observer"), scene["hint"], [trip["lead"] for trip in scene["trips"]]]
     return told | {"page": str(shown), "notebook": vr.audit(playbook)._repr_html_()}
@@ -88,51 +79,45 @@ def figures(text: str) -> list[tuple[str, ...]]:
     return re.findall(r"\D*?".join(parts), re.sub(r"</?t[dhr][^>]*>|\s+", " ", text))
 
 
-def test_f6_an_observer_of_the_whole_route_is_told_of_beside_the_promise(building: Path, pages: list[str]) -> None:
+def test_f6_an_observer_of_the_whole_route_is_told_of_beside_the_promise(building: Path) -> None:
     text, book = plan(building, "-k", 3, "--ell", 8, "--m", 10, name="ten")
     wanted = [("10", "10%", "40%", "10%"), ("1", "100%", "100%", "80%")]
-    told = {"plan": text, **surfaces(book, pages)}
+    told = {"plan": text, **surfaces(book)}
     assert {where: figures(text) for where, text in told.items()} == dict.fromkeys(told, wanted)
     assert text.index("An observer who sees the first 10 nodes of a route") < text.index("who sees the whole route")
 
 
-def test_f13_an_area_above_one_in_k_is_a_warning_that_names_the_option(building: Path, pages: list[str]) -> None:
+def test_f13_an_area_above_one_in_k_is_a_warning_that_names_the_option(building: Path) -> None:
     text, book = plan(building, "-k", 3, "--ell", 8, name="whole")
     wanted = [("4", "25%", "66.7%", "20%")]
-    told = {"plan": text, **surfaces(book, pages)}
+    told = {"plan": text, **surfaces(book)}
     assert {where: figures(text) for where, text in told.items()} == dict.fromkeys(told, wanted)
     for where, text in told.items():
         assert "more than 1/k = 33.3%. Use --risk 0.3334 instead of -k 3" in " ".join(text.split()), where
         assert not [sentence for sentence in FALSE if sentence in text], where
-    assert pages[0] != "#1B7A3D", "the banner of the report is green"
+    assert report(book)[1] != GREEN, "the banner of the report is green"
+    # A report does not take the figure of an area for that of a place.
+    place = report(book)[0].partition("How sure of one place")[2].partition("How sure of an area")[0]
+    assert place.endswith("at most 25% ")
     assert "#1a7f4b" not in told["notebook"].partition("</p>")[0], "the verdict in a notebook is green"
 
 
-def test_f13_a_plan_that_keeps_areas_in_bounds_is_green(building: Path, pages: list[str]) -> None:
+def test_f13_a_plan_that_keeps_areas_in_bounds_is_green(building: Path) -> None:
     text, book = plan(building, "--risk", 0.34, "--ell", 0, name="bounded")
-    told = {"plan": text, **surfaces(book, pages)}
+    told = {"plan": text, **surfaces(book)}
     assert not [where for where, text in told.items() if "Warning" in text or "averaged over all" not in text]
-    assert pages[0] == "#1B7A3D"
+    assert report(book)[1] == GREEN
 
 
-def test_f13_refused_places_are_part_of_the_figure(building: Path, pages: list[str]) -> None:
+def test_f13_refused_places_are_part_of_the_figure(building: Path) -> None:
     text, book = plan(building, "--risk", 0.4, "--ell", 0, "--prior", building / "prior.csv", name="refused")
-    told = {"plan": text, **surfaces(book, pages)}
+    told = {"plan": text, **surfaces(book)}
     for where, text in told.items():
         flat = " ".join(text.split())
         assert "91% of trips are not covered by this plan" in flat, where
         assert figures(flat) == [("3", "33.3%", "33.3%", "33.3%")], where
         assert "averaged over the trips that are covered" in flat, where
-    assert pages[0] != "#1B7A3D"
-
-
-def test_f13_a_report_does_not_take_the_figure_of_an_area_for_that_of_a_place(building: Path, pages: list[str]) -> None:
-    _, book = plan(building, "-k", 3, "--ell", 8, name="report")
-    vr.audit(vr.read_playbook(book))
-    write_report(vr.read_playbook(book), building / "report.pdf")
-    said = " ".join(pages)
-    at = said.index("How sure of one place")
-    assert said[at : said.index("How sure of an area")].endswith("at most 25% ")
+    assert report(book)[1] != GREEN
 
 
 def test_f13_the_caption_of_the_first_picture_is_true() -> None:
@@ -148,14 +133,14 @@ def test_f13_the_caption_of_the_first_picture_is_true() -> None:
     assert "and no more" not in caption
 
 
-def test_f5_names_at_one_door_are_counted_as_one_place_and_told_of(tmp_path: Path, pages: list[str]) -> None:
+def test_f5_names_at_one_door_are_counted_as_one_place_and_told_of(tmp_path: Path) -> None:
     town, doors = little_town(), (("dentist", 104), ("bank", 104), ("florist", 109), ("tailor", 109))
     town = replace(town, also=tuple((name, town.node(label)) for name, label in doors))
     problem = vr.Problem(town, [vr.Trip(101, 101)], [name for name, _ in doors])
     vr.write_instance(vr.Instance(problem, vr.Privacy(k=2, ell=0)), tmp_path / "town.json")
     done = command("plan", tmp_path / "town.json", "-o", tmp_path / "book.json")
     assert done.code == 0, done.err
-    told = {"plan": done.out, **surfaces(tmp_path / "book.json", pages)}
+    told = {"plan": done.out, **surfaces(tmp_path / "book.json")}
     for where, text in told.items():
         assert figures(text) == [("2", "50%", "50%", "50%")], where
     for where in ("plan", "page"):

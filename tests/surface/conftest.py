@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from commands import Command, Outcome
+from commands import Command, Outcome, said_of_failures
 from dask_cluster import Cluster, running_cluster
-from veilroute.cli import console
-from veilroute.cli.main import run
+from veilroute.cli import run
 from veilroute.formats import write_movingai
 
 
@@ -21,16 +20,12 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("VEILROUTE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "120")
-    # On a busy machine anything may take ten seconds, and would then say so.
-    monkeypatch.setattr(console, "_LINE_EVERY_S", 3600.0)
 
     def call(*arguments: object) -> Outcome:
         capsys.readouterr()
         code = run([str(argument) for argument in arguments])
         out, err = capsys.readouterr()
-        # Whether a kernel had to be compiled depends on which tests ran before.
-        lines = [line for line in err.splitlines(keepends=True) if "compiling for this machine" not in line]
-        return Outcome(code, out, "".join(lines))
+        return Outcome(code, out, said_of_failures(err))
 
     return call
 

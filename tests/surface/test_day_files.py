@@ -203,7 +203,7 @@ def test_the_report_names_all_and_has_no_link_and_no_date(
 
     def note(self: Pages, path: str | Path, footer: str) -> None:
         save(self, path, footer)
-        said.extend(text.get_text() for page in self._pages for text in page.texts)
+        said.extend(text.get_text() for page in self.figures for text in page.texts)
 
     monkeypatch.setattr(Pages, "save", note)
     write_day(book, day, tmp_path)

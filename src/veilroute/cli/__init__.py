@@ -8,12 +8,20 @@ from veilroute.cli.main import main
 from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from veilroute.cli.console import TimeLimit, describe_best, gap_text, live_progress, read_time_limit
+    from veilroute.cli.console import (
+        TimeLimit,
+        describe_best,
+        gap_text,
+        live_progress,
+        polite_interrupt,
+        read_time_limit,
+    )
     from veilroute.cli.day_files import write_day
-    from veilroute.cli.main import run
+    from veilroute.cli.main import COMMANDS, run
     from veilroute.cli.maps import app
     from veilroute.cli.replan import replan_file
     from veilroute.cli.route import SENTENCES, find_secret
+    from veilroute.cli.serve import write_down_address
     from veilroute.cli.simulate import simulate_day, simulate_linked
     from veilroute.cli.summaries import headline
     from veilroute.cli.worker import Attempt, Interrupts

@@ -198,13 +198,15 @@ def live_progress(
     *,
     figure: str = "MAC",
     limit: TimeLimit | None = None,
+    patience_s: float = _PATIENCE_S,
+    line_every_s: float = _LINE_EVERY_S,
 ) -> Iterator[ProgressCallback]:
-    """Yield a callback whose reports are drawn once the work takes longer than two seconds, for who watches it.
+    """Yield a callback whose reports are drawn once the work takes longer than two seconds (``patience_s``).
 
-    Reports go to standard error: drawn on a terminal, elsewhere a line every ten seconds. A report costs next to
-    nothing: it is kept, and drawn at the next refresh, some ten times a second. The ``stage`` is shown before the first
-    one; the ``figure`` is what the search keeps small; a ``limit`` that nobody chose is named. Where somebody listens
-    (:func:`listening`), reports go there instead.
+    Reports go to standard error: drawn on a terminal, elsewhere a line every ten (``line_every_s``). A report costs
+    next to nothing: it is kept, and drawn at the next refresh, some ten times a second. The ``stage`` is shown before
+    the first one; the ``figure`` is what the search keeps small; a ``limit`` that nobody chose is named. When somebody
+    listens (:func:`listening`), reports go there instead.
     """
     if (listener := _listener.get()) is not None:
         listener(Progress(stage))
@@ -213,7 +215,7 @@ def live_progress(
     screen = stderr()
     about = "" if limit is None else limit.text
     if not screen.is_terminal:
-        with _lines_of_progress(stage, figure, about) as report_line:
+        with _lines_of_progress(stage, figure, about, line_every_s) as report_line:
             yield report_line
         return
     count = TextColumn("{task.fields[count]}", style="progress.download")
@@ -222,7 +224,7 @@ def live_progress(
     display.about = about
     display.add_task(stage, total=None, count="")
     (task,) = display.tasks
-    timer = threading.Timer(_PATIENCE_S, display.start)
+    timer = threading.Timer(patience_s, display.start)
     timer.daemon = True
 
     def report(progress: Progress) -> None:
@@ -244,7 +246,7 @@ def live_progress(
 
 
 @contextmanager
-def _lines_of_progress(stage: str, figure: str, about: str) -> Iterator[ProgressCallback]:
+def _lines_of_progress(stage: str, figure: str, about: str, every_s: float) -> Iterator[ProgressCallback]:
     """Yield a callback of whose last report a line is written now and then, by a thread of its own."""
     last, done, began = Progress(stage), threading.Event(), time.monotonic()
 
@@ -254,7 +256,7 @@ def _lines_of_progress(stage: str, figure: str, about: str) -> Iterator[Progress
 
     def write() -> None:
         told = about
-        while not done.wait(_LINE_EVERY_S):
+        while not done.wait(every_s):
             count = f" {last.done}/{last.total}" if last.total else f" {last.done}" if last.done else ""
             parts = (f"{last.stage}{count}", describe_best(last, figure), told)
             remark(f"{time.monotonic() - began:.0f} s: {'; '.join(part for part in parts if part)}")

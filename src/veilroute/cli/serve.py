@@ -92,7 +92,7 @@ def run_serve(
         if host not in LOOPBACK:
             remark("whoever has this address can see and start everything here; what is sent is not encrypted")
         if browser:
-            webbrowser.open(url if word is None else _written_down(url, folder, tidy))
+            webbrowser.open(url if word is None else write_down_address(url, folder, tidy))
         server = uvicorn.Server(config)
         tidy.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, signal.default_int_handler))
         with suppress(KeyboardInterrupt):  # the server has ended by then, and says so in this way
@@ -117,7 +117,7 @@ def _url(host: str, port: int, token: str | None) -> str:
     return f"http://{shown}:{port}/" + ("" if token is None else f"#token={token}")
 
 
-def _written_down(url: str, folder: Path, tidy: ExitStack) -> str:
+def write_down_address(url: str, folder: Path, tidy: ExitStack) -> str:
     """The address of a file for its owner alone that leads on to the page.
 
     A browser gets what it opens as an argument, and everybody on the machine can read the arguments of a process.

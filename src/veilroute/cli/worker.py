@@ -125,11 +125,24 @@ class Interrupts:
             self.is_within = False
 
 
+def _run_command(arguments: list[str]) -> int:
+    from veilroute.cli.main import run
+
+    return run(arguments)
+
+
 class Attempt:
     """One attempt at a job."""
 
-    def __init__(self, job: Mapping[str, Any], send: Callable[..., None], interrupts: Interrupts) -> None:
+    def __init__(
+        self,
+        job: Mapping[str, Any],
+        send: Callable[..., None],
+        interrupts: Interrupts,
+        run_command: Callable[[list[str]], int] = _run_command,
+    ) -> None:
         self.job, self.interrupts = job, interrupts
+        self._run_command = run_command
         self.folder = Path(job["folder"])
         self.began, self.told = time.monotonic(), 0.0
         self._send = send
@@ -226,8 +239,6 @@ class Attempt:
             yield str(path), str(index)
 
     def _run_step(self, step: Mapping[str, Any], file: str, index: str) -> int:
-        from veilroute.cli.main import run
-
         out = f"step-{step['number']}{index and '-' + index}.out"
 
         def fill(text: str) -> str:
@@ -245,7 +256,7 @@ class Attempt:
             listening(self._report),
             self.interrupts.within(),
         ):
-            code = run(argv)
+            code = self._run_command(argv)
         if code in step["ok"]:
             self.made += [(fill(path), fill(name)) for path, name in step["results"]]
             if step["folder"] and Path(step["folder"]).is_dir():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from veilroute.kernels.astar import Estimator, estimate_state
     from veilroute.kernels.day_tours import insertion_costs, join_tours, spanning_cost
     from veilroute.kernels.flows import keep_edges, narrow_cuts
+    from veilroute.kernels.jit import ready_seconds, specialise
     from veilroute.kernels.regroup import Tours, make_union
     from veilroute.kernels.strolls import find_strolls
     from veilroute.kernels.subsets import count_bits

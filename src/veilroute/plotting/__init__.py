@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from veilroute.plotting.marks import letters, spread_marks
     from veilroute.plotting.pages import Pages, break_lines, text_in
     from veilroute.plotting.palette import FLOOR, WALL, class_style, luminance, mix
+    from veilroute.plotting.pdf_report import report_pages
     from veilroute.plotting.playbook_plot import rings
     from veilroute.plotting.routes import arrow_heads, arrows_along, cornered_path, lane_sizes, rounded_path, route_path
     from veilroute.plotting.scene import domain_scene, instance_scene, playbook_scene

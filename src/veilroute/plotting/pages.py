@@ -27,17 +27,23 @@ _DPI = 150
 
 
 class Pages:
-    """A document that is written from top to bottom."""
+    """A document that is written from top to bottom.
+
+    Attributes
+    ----------
+    figures
+        One for each page so far.
+    """
 
     def __init__(self) -> None:
-        self._pages: list[Figure] = []
+        self.figures: list[Figure] = []
         self._y = 0.0
         self._turn()
 
     def _turn(self) -> None:
         figure = Figure(figsize=(_WIDTH, _HEIGHT), facecolor="white")
         FigureCanvasAgg(figure)
-        self._pages.append(figure)
+        self.figures.append(figure)
         self._y = _MARGIN
 
     @property
@@ -50,7 +56,7 @@ class Pages:
         """One line of text with its top at the present height."""
         baseline = self._y + 0.95 * size / POINTS_PER_INCH
         place = x / _WIDTH, 1 - baseline / _HEIGHT
-        self._pages[-1].text(*place, text, fontsize=size, color=colour, weight=weight, ha=ha, parse_math=False)
+        self.figures[-1].text(*place, text, fontsize=size, color=colour, weight=weight, ha=ha, parse_math=False)
 
     def title(self, text: str, below: str) -> None:
         """The head of the document."""
@@ -89,8 +95,8 @@ class Pages:
     def _box(self, x: float, width: float, height: float, colour: str) -> None:
         corner = x / _WIDTH, 1 - (self._y + height) / _HEIGHT
         box = Rectangle(corner, width / _WIDTH, height / _HEIGHT, facecolor=colour, edgecolor="none")
-        box.set_transform(self._pages[-1].transFigure)
-        self._pages[-1].add_artist(box)
+        box.set_transform(self.figures[-1].transFigure)
+        self.figures[-1].add_artist(box)
 
     def facts(self, rows: Sequence[tuple[str, str]]) -> None:
         """Names and values, side by side."""
@@ -151,7 +157,7 @@ class Pages:
             self._y += 0.15
         height = min(self._room - below, most)
         box = (_MARGIN / _WIDTH, 1 - (self._y + height) / _HEIGHT, 1 - 2 * _MARGIN / _WIDTH, height / _HEIGHT)
-        ax = self._pages[-1].add_axes(box)
+        ax = self.figures[-1].add_axes(box)
         ax.set_anchor("N")
         draw(ax)
         ax.apply_aspect()
@@ -159,12 +165,12 @@ class Pages:
 
     def save(self, path: str | Path, footer: str) -> None:
         """Write all pages, numbered."""
-        for number, page in enumerate(self._pages, start=1):
-            text = f"{footer}   page {number} of {len(self._pages)}"
+        for number, page in enumerate(self.figures, start=1):
+            text = f"{footer}   page {number} of {len(self.figures)}"
             page.text(0.5, 0.4 / _HEIGHT, text, fontsize=_SMALL, color=MUTED, ha="center", parse_math=False)
         made = io.BytesIO()
         with plain_settings(), PdfPages(made, metadata=METADATA[".pdf"]) as pdf:
-            for page in self._pages:
+            for page in self.figures:
                 pdf.savefig(page, dpi=_DPI)
         write_file(path, made.getvalue())
 

@@ -46,6 +46,15 @@ def write_report(
     schedule
         How long stops take.
     """
+    pages, audit = report_pages(playbook, trip=trip, schedule=schedule)
+    pages.save(path, f"veilroute   playbook {playbook.sha256[:16]}")
+    return audit
+
+
+def report_pages(
+    playbook: Playbook, *, trip: int | None = None, schedule: Schedule | None = None
+) -> tuple[Pages, AuditReport]:
+    """The pages of a report before they are written, and the audit that they tell of."""
     schedule, trips = schedule or Schedule(), chosen_trips(playbook, trip)
     audit = audit_playbook(playbook)
     table, risk = make_table(playbook, trip=trip), _measure(playbook)
@@ -65,8 +74,7 @@ def write_report(
         _write_tables(pages, playbook, table, schedule)
         _write_risk(pages, playbook, risk)
         _write_audit(pages, playbook, audit)
-        pages.save(path, f"veilroute   playbook {playbook.sha256[:16]}")
-    return audit
+    return pages, audit
 
 
 def _draw(playbook: Playbook, trip: int, ax: Axes) -> None:

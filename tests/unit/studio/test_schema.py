@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import pytest
 
 from veilroute import InvalidInputError
 from veilroute.studio import JOB_KINDS, Work, check_job, make_work, refs_of
-from veilroute.studio.openapi import openapi
 
 MAP, TABLE, BOOK, LEDGER = "1" * 16, "2" * 16, f"{'3' * 16}/playbook.json", "4" * 16
 KINDS = {MAP: "map", TABLE: "table", BOOK: "playbook", LEDGER: "ledger"}
@@ -71,11 +71,6 @@ class TestChecks:
         assert words in str(caught.value)
         assert "\n" not in str(caught.value)
 
-    def test_files_that_a_job_needs(self) -> None:
-        options = {"places": TABLE, "prior": TABLE}
-        assert refs_of("plan", {"source": MAP, "options": options, "ledger": LEDGER}) == [MAP, TABLE, TABLE, LEDGER]
-        assert refs_of("linked", {"ledger": LEDGER, "playbooks": [BOOK]}) == [LEDGER, BOOK]
-
 
 class TestCommands:
     def test_texts_of_clients_are_values_of_options_only(self) -> None:
@@ -94,14 +89,11 @@ class TestCommands:
         assert [step.is_interim for step in steps] == [True, True, False, False, False, False]
         assert steps[2].when == "unless-proved"
         assert len(work("plan", source=MAP, options={}, time_limit_s=2).steps) == 4
-
-    def test_detours_are_planned_even_when_the_first_plan_is_proved(self) -> None:
+        # Detours are planned also when the first plan is proved; no search is longer than the server allows.
         steps = work("plan", source=MAP, options={}, time_limit_s=60, contingencies="worst 3").steps
         assert steps[2].when == "always"
         assert "--contingencies=worst 3" in steps[2].argv
         assert not any("contingencies" in word for word in steps[0].argv)
-
-    def test_no_search_is_longer_than_the_server_allows(self) -> None:
         assert "--time-limit=5" in work("plan", 5.0, source=MAP, options={}, time_limit_s=60).steps[2].argv
 
     def test_options_as_on_the_command_line(self) -> None:
@@ -110,16 +102,18 @@ class TestCommands:
         assert argv[:3] == ("plan", "source.map", "--json")
         wanted = {"-k3", "--ell=2.5", "--m=7", "--radius-measure=cost", "--places=places.csv", "--candidates=1,1;2,2;"}
         assert wanted | {"--ledger=ledger.jsonl"} <= set(argv)
+        given = {"source": MAP, "options": {"places": TABLE, "prior": TABLE}, "ledger": LEDGER}
+        assert refs_of("plan", given) == [MAP, TABLE, TABLE, LEDGER]
+        assert refs_of("linked", {"ledger": LEDGER, "playbooks": [BOOK]}) == [LEDGER, BOOK]
 
-    def test_a_frontier_of_all_combinations_is_bounded(self) -> None:
+    def test_what_is_too_much_or_makes_no_sense_is_refused(self) -> None:
         many = list(range(1, 21))
         with pytest.raises(InvalidInputError, match="combinations"):
             work("frontier", source=MAP, options={}, k=many, ell=many)
         argv = work("frontier", source=MAP, options={"ell": 4, "k": 9}, k=[2, 3]).steps[0].argv
         assert {"--k=2,3", "--ell=4"} <= set(argv)
         assert "-k9" not in argv
-
-    def test_only_maps_of_openstreetmap_have_kinds_of_roads(self) -> None:
+        # Only maps of OpenStreetMap have kinds of roads.
         with pytest.raises(InvalidInputError, match="OpenStreetMap"):
             work("open", source=MAP, network="drive")
 
@@ -129,16 +123,15 @@ class TestCommands:
         assert not any("order" in word for word in argv)
 
 
-class TestDescription:
-    def test_the_file_in_the_docs_is_that_of_the_code(self) -> None:
-        path = Path(__file__).parents[3] / "docs" / "openapi.json"
-        said = "write it again: python -m veilroute.studio.openapi > docs/openapi.json"
-        assert json.loads(path.read_text(encoding="utf-8")) == openapi(), said
-
-    def test_every_kind_and_parameter_is_described(self) -> None:
-        requests = openapi()["components"]["schemas"]["JobRequest"]["oneOf"]
-        described = {one["properties"]["kind"]["const"]: one["properties"]["params"] for one in requests}
-        assert {kind: set(params["properties"]) for kind, params in described.items()} == {
-            kind: set(fields) for kind, fields in JOB_KINDS.items()
-        }
-        assert all(params["additionalProperties"] is False for params in described.values())
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+def test_the_description_in_the_docs_is_that_of_the_code(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_module("veilroute.studio.openapi", run_name="__main__")
+    written = (Path(__file__).parents[3] / "docs" / "openapi.json").read_text(encoding="utf-8")
+    made = capsys.readouterr().out
+    assert json.loads(written) == json.loads(made), "write it: python -m veilroute.studio.openapi > docs/openapi.json"
+    requests = json.loads(made)["components"]["schemas"]["JobRequest"]["oneOf"]
+    described = {one["properties"]["kind"]["const"]: one["properties"]["params"] for one in requests}
+    assert {kind: set(params["properties"]) for kind, params in described.items()} == {
+        kind: set(fields) for kind, fields in JOB_KINDS.items()
+    }
+    assert all(params["additionalProperties"] is False for params in described.values())

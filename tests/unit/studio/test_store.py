@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from veilroute.studio import InUseError, Job, Store
+from veilroute.studio import InUseError, Job, Limits, Store, Supervisor
 
 
 @pytest.fixture
@@ -22,6 +24,18 @@ def add(store: Store, key: str | None = None) -> Job:
     return job
 
 
+def claim(store: Store) -> Job:
+    job = store.claim()
+    assert job is not None
+    return job
+
+
+def finish(store: Store, job: Job, state: str = "done") -> Job:
+    done = store.finish(job, state)
+    assert done is not None
+    return done
+
+
 class TestJobs:
     def test_the_first_that_came_is_taken_first_and_once(self, store: Store) -> None:
         first, second = add(store), add(store)
@@ -31,23 +45,18 @@ class TestJobs:
 
     def test_an_attempt_ends_once(self, store: Store) -> None:
         add(store)
-        job = store.claim()
-        assert job is not None
+        job = claim(store)
         done = store.finish(job, "done", exit_code=0, remarks=["one", "two"])
         assert done is not None
         assert (done.state, done.exit_code, done.remarks) == ("done", 0, ("one", "two"))
         assert store.finish(job, "failed", error="late") is None
-        kept = store.job(job.id)
-        assert kept is not None
-        assert kept.state == "done"
+        assert store.job(job.id) == done
 
     def test_who_comes_from_an_earlier_attempt_changes_nothing(self, store: Store) -> None:
         add(store)
-        stale = store.claim()
-        assert stale is not None
+        stale = claim(store)
         assert store.requeue_interrupted() == 1
-        again = store.claim()
-        assert again is not None
+        again = claim(store)
         assert again.attempt == 2
         assert store.finish(stale, "done") is None
         assert store.finish(again, "done") is not None
@@ -67,8 +76,7 @@ class TestJobs:
 
     def test_results_are_files_of_the_attempt_and_nothing_else(self, store: Store, tmp_path: Path) -> None:
         add(store)
-        job = store.claim()
-        assert job is not None
+        job = claim(store)
         folder = store.attempt_folder(job.id, job.attempt) / "results"
         folder.mkdir(parents=True)
         (folder / "plan.json").write_text("{}")
@@ -80,19 +88,16 @@ class TestJobs:
 
     def test_what_runs_is_not_removed(self, store: Store) -> None:
         add(store)
-        job = store.claim()
-        assert job is not None
+        job = claim(store)
         assert not store.remove_job(job)
-        done = store.finish(job, "done")
-        assert done is not None
+        done = finish(store, job)
         assert not store.remove_job(job), "it has changed since"
         assert store.remove_job(done)
         assert store.job(job.id) is None
 
     def test_only_the_attempt_s_results_are_left(self, store: Store) -> None:
         add(store)
-        job = store.claim()
-        assert job is not None
+        job = claim(store)
         folder = store.attempt_folder(job.id, job.attempt)
         for name in ("results", "first"):
             (folder / name).mkdir(parents=True)
@@ -104,13 +109,40 @@ class TestJobs:
         assert [path.name for path in folder.parent.iterdir()] == ["1"]
 
 
+def test_a_key_means_the_results_that_a_job_has_now(store: Store) -> None:
+    async def ask() -> None:
+        jobs = Supervisor(store, Limits(), ["nobody"], logging.getLogger("jobs"))
+
+        def end(state: str) -> Job:
+            """Finish a plan with a playbook."""
+            job = claim(store)
+            results = store.attempt_folder(job.id, job.attempt) / "results"
+            results.mkdir(parents=True)
+            (results / "playbook.json").write_text(f"{job.attempt}")
+            return finish(store, job, state)
+
+        def audit(id_: str) -> str:
+            job = jobs.submit("audit", {"playbook": f"{id_}/playbook.json"}, "audit")
+            assert job is not None
+            return job.id
+
+        assert store.add_job("plan", {"source": "0" * 16}, None, 10) is not None
+        plan = end("cancelled")
+        first = audit(plan.id)
+        assert audit(plan.id) == first
+        assert jobs.resume(plan) is not None
+        end("done")
+        # The same name, and another playbook behind it: what was found of the one before says nothing about it.
+        assert first != audit(plan.id) == audit(plan.id)
+
+    asyncio.run(ask())
+
+
 class TestFolder:
-    def test_two_servers_do_not_share_it(self, store: Store) -> None:
+    def test_it_is_for_its_owner_and_for_one_server(self, store: Store) -> None:
+        assert oct(store.folder.stat().st_mode)[-3:] == "700"
         with pytest.raises(InUseError, match="another"):
             Store(store.folder)
-
-    def test_it_is_for_its_owner_alone(self, store: Store) -> None:
-        assert oct(store.folder.stat().st_mode)[-3:] == "700"
 
     def test_a_folder_of_somebody_else_is_not_used(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)

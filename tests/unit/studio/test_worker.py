@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ SET = ("plan.json", "playbook.json", "scene.json")
 class Plan:
     """A plan job whose commands are played: each writes its name and the number of its plan."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *statuses: str) -> None:
+    def __init__(self, folder: Path, *statuses: str) -> None:
         self.store = Store(folder)
         self.store.add_job("plan", {"source": "0" * 16}, None, 10)
         job = self.store.claim()
@@ -33,7 +32,6 @@ class Plan:
         self.commands: list[str] = []
         self.interrupts = Interrupts()
         self.play: dict[str, Callable[[], int]] = {}
-        monkeypatch.setattr(import_module("veilroute.cli.main"), "run", self._run)
 
     def results(self) -> dict[str, str]:
         """What a client would get now."""
@@ -61,7 +59,11 @@ class Plan:
         steps = make_work("plan", {"source": "0" * 16, **params}, lambda _: ".map", 60.0).steps
         message = {"job": self.job.id, "attempt": 1, "folder": str(self.folder), "checked": [], "has_more": False}
         message["steps"] = [step.to_dict() for step in steps]
-        Attempt(message, lambda event, **values: self.told.append({"event": event, **values}), self.interrupts).run()
+
+        def tell(event: str, **values: Any) -> None:
+            self.told.append({"event": event, **values})
+
+        Attempt(message, tell, self.interrupts, self._run).run()
         return self.told[-1]
 
     @property
@@ -76,8 +78,8 @@ def numbers_in(results: dict[str, str]) -> set[str]:
 
 
 @pytest.fixture
-def plan_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Plan]:
-    return lambda *statuses: Plan(tmp_path / "-".join(statuses), monkeypatch, *statuses)
+def plan_job(tmp_path: Path) -> Callable[..., Plan]:
+    return lambda *statuses: Plan(tmp_path / "-".join(statuses), *statuses)
 
 
 def assert_of_one_plan(results: dict[str, str]) -> None:
@@ -86,46 +88,33 @@ def assert_of_one_plan(results: dict[str, str]) -> None:
     assert len(numbers_in(results)) <= 1
 
 
-def test_a_plan_that_is_proved_between_two_seconds_and_its_limit_has_routes(plan_job: Callable[..., Plan]) -> None:
-    job = plan_job("feasible", "optimal")
-    assert job.run()["state"] == "done"
-    assert set(job.results()) == {*SET, "audit.json", "risk.json"}
-    assert job.numbers == {"2"}
-    assert [each["is_final"] for each in job.told if each.get("name") == "scene.json"] == [False, True]
+ALL = ["plan", "scene", "plan", "scene", "audit", "risk"]
 
 
-def test_no_result_is_ever_seen_beside_one_of_another_plan(plan_job: Callable[..., Plan]) -> None:
-    for statuses in (("feasible", "optimal"), ("feasible", "feasible")):
-        job = plan_job(*statuses)
-        job.run()
-        assert job.commands == ["plan", "scene", "plan", "scene", "audit", "risk"]
-        for results in [*job.seen, job.results()]:
-            assert_of_one_plan(results)
-        job.store.close()
-
-
-def test_a_plan_that_is_proved_at_once_is_not_planned_again(plan_job: Callable[..., Plan]) -> None:
-    job = plan_job("optimal", "optimal")
-    assert job.run()["state"] == "done"
-    assert job.commands == ["plan", "scene", "audit", "risk"]
-    assert job.numbers == {"1"}
-    assert [each["is_final"] for each in job.told if each.get("name") == "scene.json"] == [True]
-
-
-def test_a_plan_whose_routes_cannot_be_drawn_leaves_the_one_before(plan_job: Callable[..., Plan]) -> None:
-    job = plan_job("feasible", "optimal")
-    job.play["scene 2"] = lambda: 2
-    assert job.run()["state"] == "failed"
-    assert set(job.results()) == set(SET)
-    assert job.numbers == {"1"}
-
-
-def test_cancelled_before_the_second_plan_is_there_keeps_the_first(plan_job: Callable[..., Plan]) -> None:
-    job = plan_job("feasible", "optimal")
-    job.play["plan 2"] = lambda: 130
-    assert job.run()["state"] == "cancelled"
-    assert job.numbers == {"1"}
-    assert job.commands == ["plan", "scene", "plan", "audit", "risk"]
+@pytest.mark.parametrize(
+    ("statuses", "fails", "state", "number", "commands"),
+    [
+        (("feasible", "optimal"), {}, "done", "2", ALL),
+        (("feasible", "feasible"), {}, "done", "2", ALL),
+        (("optimal", "optimal"), {}, "done", "1", ["plan", "scene", "audit", "risk"]),  # not planned again
+        (("feasible", "optimal"), {"scene 2": 2}, "failed", "1", ALL[:4]),
+        (("feasible", "optimal"), {"plan 2": 130}, "cancelled", "1", ["plan", "scene", "plan", "audit", "risk"]),
+    ],
+)
+def test_all_results_are_of_one_plan_at_any_time(
+    plan_job: Callable[..., Plan], statuses: tuple[str, ...], fails: dict[str, int], state: str, number: str,
+    commands: list[str],
+) -> None:  # fmt: skip
+    job = plan_job(*statuses)
+    job.play = {name: (lambda code=code: code) for name, code in fails.items()}
+    assert job.run()["state"] == state
+    assert (job.commands, job.numbers) == (commands, {number})
+    for results in [*job.seen, job.results()]:
+        assert_of_one_plan(results)
+    assert set(job.results()) == {*SET, *(["audit.json", "risk.json"] if state != "failed" else [])}
+    finals = [each["is_final"] for each in job.told if each.get("name") == "scene.json"]
+    if state == "done":
+        assert finals == [False] * (number == "2") + [True]
 
 
 def test_cancelled_between_a_plan_and_its_picture_keeps_both(plan_job: Callable[..., Plan]) -> None:

@@ -1,0 +1,305 @@
+"""Pictures of playbooks: what they show of every kind, what an observer believes, and the same bytes again."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.text import Annotation
+
+import veilroute as vr
+from drawn_books import PLACES, triangle_book
+from street_samples import ATTRIBUTION, NAMES, little_book, little_town
+from veilroute.plotting import bend_walks, draw_playbook, letters, plot_domain, plot_playbook, rings, scale_length_m
+
+MAGIC = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
+ROOMS = ["...@...", ".......", "...@..."]
+WEST, EAST = (1, 0), (1, 6)
+ROW = tuple((1, col) for col in range(7))
+
+
+def rooms_book() -> vr.Playbook:
+    problem = vr.Problem(vr.grid_domain(ROOMS), [vr.Trip(WEST, EAST)], [(0, 2), (2, 2), (0, 4), (2, 4)])
+    return vr.solve(problem, vr.Privacy(k=2, ell=2))
+
+
+def town_book() -> vr.Playbook:
+    """A randomised playbook on streets."""
+    places = [102, 104, 109, 111, 103, 112]
+    problem = vr.Problem(little_town(), [vr.Trip(105, 108)], places, prior=[6, 3, 2, 2, 1, 1])
+    return vr.solve(problem, vr.Privacy(risk=0.45, ell=1, mechanism="randomised"))
+
+
+def graph_book() -> vr.Playbook:
+    """Without coordinates, from the middle of a line and back, with labels of all kinds."""
+    labels: list[Hashable] = ["a", 7, "$c$", "d", "東"]
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4)]
+    tails, heads = (
+        [at for at, _ in edges + [e[::-1] for e in edges]],
+        [to for _, to in edges + [e[::-1] for e in edges]],
+    )
+    domain = vr.Domain.from_edges(5, tails, heads, [1.5] * 8, labels=labels)
+    return vr.solve(vr.Problem(domain, [vr.Trip("$c$", "$c$")], [7, "d"]), vr.Privacy(k=2))
+
+
+def hopeless_book() -> vr.Playbook:
+    problem = vr.Problem(vr.grid_domain(["....."]), [vr.Trip((0, 0), (0, 4))], [(0, 1), (0, 2)])
+    return vr.solve(problem, vr.Privacy(k=2, ell=30))
+
+
+def tall_book() -> vr.Playbook:
+    places = [(row, 0) for row in range(2, 18)]
+    return vr.solve(
+        vr.Problem(vr.grid_domain(["..."] * 20), [vr.Trip((0, 0), (19, 0))], places), vr.Privacy(k=2, ell=9)
+    )
+
+
+BOOKS: dict[str, Callable[[], vr.Playbook]] = {
+    "grid": rooms_book,
+    "streets": little_book,
+    "members part": lambda: little_book(m=3),
+    "other scripts": lambda: little_book(names={102: "東京", 105: "$x_1$ " * 20}),
+    "randomised": town_book,
+    "triangle": triangle_book,
+    "graph": graph_book,
+    "nobody is hidden": hopeless_book,
+    "tall": tall_book,
+}
+
+
+def lines(ax: Axes, name: str) -> list[Line2D]:
+    return [line for line in ax.lines if line.get_gid() == name]
+
+
+def points(line: Line2D) -> list[list[float]]:
+    return [[float(x), float(y)] for x, y in np.asarray(line.get_xydata())]
+
+
+def route_names(ax: Axes) -> list[str]:
+    return [name for line in ax.lines if (name := str(line.get_gid())).startswith("route-")]
+
+
+def marks(ax: Axes) -> list[str]:
+    return sorted(text.get_text() for text in ax.texts if isinstance(text, Annotation))
+
+
+def legend_texts(ax: Axes) -> list[str]:
+    legend = ax.get_legend()
+    assert legend is not None
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def bars(ax: Axes) -> list[float]:
+    """The widths of all parts of all bars, in the order of the legend."""
+    legend = ax.get_legend()
+    assert legend is not None
+    return [part.get_width() for part in legend.findobj(Rectangle) if part.get_gid() == "posterior"]
+
+
+@pytest.mark.parametrize("suffix", MAGIC)
+@pytest.mark.parametrize("name", ["grid", "streets", "randomised", "other scripts"])
+def test_equal_playbooks_give_equal_bytes_whatever_the_users_settings_are(
+    tmp_path: Path, name: str, suffix: str
+) -> None:
+    first, second = tmp_path / f"first{suffix}", tmp_path / f"SECOND{suffix.upper()}"
+    draw_playbook(BOOKS[name](), first, dpi=50)
+    with mpl.rc_context({"lines.linewidth": 9, "font.size": 20, "savefig.bbox": "tight", "svg.fonttype": "none"}):
+        draw_playbook(BOOKS[name](), str(second), dpi=50)
+        assert mpl.rcParams["font.size"] == 20
+    data = first.read_bytes()
+    assert data == second.read_bytes()
+    assert data.startswith(MAGIC[suffix]) and b"Date" not in data
+
+
+def test_size_and_resolution_and_what_is_refused(tmp_path: Path) -> None:
+    book, path = rooms_book(), tmp_path / "small.png"
+    for size in ((6, 4), (1, 1)):
+        draw_playbook(book, path, size=size, dpi=50)
+        assert struct.unpack(">II", path.read_bytes()[16:24]) == (50 * size[0], 50 * size[1])
+    for name in ("picture.gif", "picture", "picture.jpeg"):
+        with pytest.raises(vr.UnknownMethodError):
+            draw_playbook(book, tmp_path / name)
+    wrong: list[dict[str, object]] = [{"dpi": 0}, {"size": (0, 4)}, {"size": (5,)}, {"size": 7}, {"trip": 1}]
+    for options in wrong:
+        (field,) = options
+        with pytest.raises(vr.InvalidInputError, match=f"^{field}"):
+            draw_playbook(book, tmp_path / "picture.png", **options)  # type: ignore[arg-type]
+    with pytest.raises(vr.InvalidInputError, match="only its hash"):
+        plot_playbook(replace(book, domain=None))
+    assert [each.name for each in tmp_path.iterdir()] == ["small.png"]
+
+
+def test_importing_veilroute_does_not_import_matplotlib() -> None:
+    code = "import sys, veilroute, veilroute.cli; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", [name for name in BOOKS if name != "other scripts"])  # the font lacks some
+def test_every_hidden_class_has_its_routes_its_places_and_a_line_in_a_legend_on_the_page(name: str) -> None:
+    book = BOOKS[name]()
+    ax = plot_playbook(book)
+    wanted = []
+    for number, group in enumerate(book.hidden_classes, start=1):
+        parts = [f"route-{number}-{i + 1}" for i, (_, nodes) in enumerate(group.rests(0)) if len(nodes) > 1]
+        wanted += [f"route-{number}", *parts]
+        if not book.is_randomised:
+            assert len(lines(ax, f"candidate-{number}")) == len(group.members)
+    assert route_names(ax) == wanted
+    places = {member for group in book.hidden_classes for member in group.members}
+    numbers = [str(i) for i, group in enumerate(book.hidden_classes, 1) for _ in group.members]
+    shown = map(letters, range(len(places))) if book.is_randomised else numbers
+    exposed = ["!"] * sum(label not in places for label in book.candidates)
+    assert marks(ax) == sorted([*shown, *exposed, "G", "S"])
+    assert sum(text.partition(":")[0].isdigit() for text in legend_texts(ax)) == len(book.hidden_classes)
+    figure = ax.figure
+    assert isinstance(figure, Figure)
+    FigureCanvasAgg(figure)
+    figure.draw_without_rendering()
+    legend, page = ax.get_legend(), figure.bbox
+    assert legend is not None
+    box, title, axes = legend.get_window_extent(), ax.title.get_window_extent(), ax.get_window_extent()
+    for each in (box, title):
+        assert page.x0 <= each.x0 <= each.x1 <= page.x1 and page.y0 <= each.y0 <= each.y1 <= page.y1
+    assert box.y1 <= axes.y0 or box.x0 >= axes.x1, "the legend hides a part of the map"
+    (start,), (goal,) = lines(ax, "start"), lines(ax, "goal")
+    assert points(start) != points(goal)
+    others = [line.get_zorder() for line in ax.lines if line.get_gid() not in ("start", "goal")]
+    assert min(start.get_zorder(), goal.get_zorder()) > max(others, default=0)
+
+
+def test_routes_that_overlap_run_side_by_side_inside_their_cells() -> None:
+    book = rooms_book()
+    ax = plot_playbook(book)
+    drawn = [np.asarray(lines(ax, f"route-{number}")[0].get_xydata()) for number in (1, 2)]
+    heights = [np.median(line[(line[:, 0] > 2.2) & (line[:, 0] < 3.8), 1]) for line in drawn]
+    assert abs(heights[0] - heights[1]) > 0.05
+    for line, group in zip(drawn, book.classes, strict=True):
+        cells = np.array(group.routes[0].nodes)[:, ::-1]
+        assert (np.abs(line[:, None] - cells[None]).max(axis=2).min(axis=1) <= 0.5).all()
+
+
+def test_routes_follow_the_bends_of_streets() -> None:
+    book, town = little_book(), little_town()
+    ax = plot_playbook(book)
+    for number, group in enumerate(book.hidden_classes, start=1):
+        drawn = np.asarray(lines(ax, f"route-{number}")[0].get_xydata())
+        ((walk,),), positions = bend_walks(town, [[[town.node(label) for label in group.routes[0]]]])
+        for bend in positions[walk]:
+            assert np.hypot(*(drawn - bend).T).min() < 8  # metres; corners may be rounded
+    there, back = ([[town.node(a), town.node(b)]] for a, b in ((110, 111), (111, 110)))
+    ((one,), (other,)), _ = bend_walks(town, [there, back])
+    assert one == other[::-1] and len(one) == 5
+
+
+def test_every_street_is_drawn_once_and_main_roads_are_wider() -> None:
+    ax = plot_domain(little_town())
+    by_rank = [next(c for c in ax.collections if c.get_gid() == f"streets-{rank}") for rank in range(4)]
+    assert all(isinstance(c, LineCollection) for c in by_rank)
+    assert [len(c.get_paths()) for c in by_rank] == [3, 3, 9, 2]
+    widths = [float(np.asarray(c.get_linewidth())[0]) for c in by_rank]
+    assert widths == sorted(set(widths), reverse=True)
+    (arrows,) = [c for c in ax.collections if c.get_gid() == "one-way"]
+    assert isinstance(arrows, PolyCollection) and len(arrows.get_paths()) == 2
+    plain = vr.generate_streets(6, 7, seed=3)
+    (streets,) = [part for part in plot_domain(plain).collections if part.get_gid() == "streets"]
+    tails, heads, _ = plain.edge_arrays()
+    assert len(streets.get_paths()) == len({frozenset(ends) for ends in zip(tails, heads, strict=True)})
+
+
+def test_places_are_named_and_the_map_has_its_scale_and_its_credits() -> None:
+    ax = plot_playbook(little_book())
+    assert legend_texts(ax)[0] == "start: Depot"
+    assert "Branch North, Branch East, Branch Yard" in legend_texts(ax)[2]
+    assert {ATTRIBUTION, "100 m"} <= {text.get_text() for text in ax.texts}
+    bar = np.asarray(lines(ax, "scale")[0].get_xdata(), dtype=np.float64)
+    left, right = ax.get_xlim()
+    assert (bar.max() - bar.min()) * (right - left) == pytest.approx(100)
+    assert [scale_length_m(scale) for scale in (1.0, 0.5, 0.3, 0.2, 0.011)] == [100, 200, 200, 500, 10_000]
+    long = {label: f"{name} with a rather long name $ of $ it" for label, name in NAMES.items()}
+    assert all(len(text) < 80 for text in legend_texts(plot_playbook(little_book(names=long))))
+
+
+def exposed_book() -> vr.Playbook:
+    """One class hides two, one candidate is not protected, one cannot be covered, and two are start and goal."""
+    domain = vr.grid_domain(["...@...@.", ".......@@", "...@...@@"])
+    nodes = (*ROW[:2], (0, 1), *ROW[1:6], (0, 5), *ROW[5:])
+    hidden = vr.PlaybookClass(((0, 1), (0, 5)), True, (vr.Route(nodes, 10),))
+    alone = vr.PlaybookClass(((2, 2),), False, (vr.Route((*ROW[:3], (2, 2), *ROW[2:]), 8),))
+    good = rooms_book()
+    return replace(
+        good,
+        domain=domain,
+        domain_sha256=domain.sha256,
+        candidates=((0, 1), (0, 5), (2, 2), (0, 8), WEST, EAST),
+        classes=(hidden, alone),
+        uncoverable=((0, 8),),
+        certificate=None,
+    )
+
+
+def test_candidates_that_are_left_out_are_marked_and_counted() -> None:
+    book = exposed_book()
+    ax = plot_playbook(book)
+    assert (route_names(ax), marks(ax)) == (["route-1"], ["!", "1", "1", "G", "S"])
+    assert [points(line) for line in lines(ax, "uncoverable")] == [[[8, 0]]]
+    assert legend_texts(ax)[3:] == ["not protected: 1", "cannot be covered: 1", "start or goal, not counted: 2"]
+    other_trip = replace(book, candidates=(*book.candidates, (2, 6)))
+    assert [points(line) for line in lines(plot_playbook(other_trip), "not-counted")] == [[[6, 2]]]
+
+
+def test_candidates_seen_from_afar_are_joined_to_their_route() -> None:
+    straight = vr.PlaybookClass(((0, 1), (1, 5)), True, (vr.Route(ROW, 6),))
+    sees = vr.Explicit({(1, 2): [(0, 1)], (1, 4): [(0, 1)], (1, 5): [(1, 5)]})
+    book = replace(rooms_book(), classes=(straight,), candidates=((0, 1), (1, 5)), visibility=sees, certificate=None)
+    (sight,) = lines(plot_playbook(book), "sight-1")
+    assert points(sight) == [[1, 0], [2, 1]]
+
+
+def test_drawing_into_axes_that_are_there() -> None:
+    left, right = Figure((8, 4)).subplots(1, 2)
+    book = rooms_book()
+    assert plot_playbook(book, ax=left, title="Mine") is left
+    assert plot_playbook(book, ax=right, legend=False) is right
+    assert (left.get_title(), right.get_legend(), len(legend_texts(left))) == ("Mine", None, 4)
+
+
+def test_a_place_of_several_classes_has_a_ring_as_large_as_the_chances() -> None:
+    book = triangle_book()
+    ring = rings(book)
+    assert list(ring) == list(PLACES)
+    assert dict(ring[PLACES[0]]) == pytest.approx({0: 0.625, 1: 0.375})
+    assert all(sum(chance for _, chance in slices) == pytest.approx(1) for slices in ring.values())
+    ax = plot_playbook(book)
+    assert [text.rpartition(", ")[2] for text in legend_texts(ax)[2:]] == ["drawn 50%", "drawn 30%", "drawn 20%"]
+    # An outline, a slice for each of two classes, and the middle.
+    names = [str(line.get_gid()) for line in ax.lines if str(line.get_gid()).startswith("place-")]
+    assert names == [f"place-{i}" for i in (1, 2, 3) for _ in range(4)]
+    assert [letters(i) for i in (0, 25, 26, 27, 51, 52, 701, 702)] == ["a", "z", "aa", "ab", "az", "ba", "zz", "aaa"]
+
+
+def test_bars_show_what_an_observer_believes() -> None:
+    problem = vr.Problem(vr.grid_domain(ROOMS), [vr.Trip((0, 0), (2, 6))], PLACES, prior=[1, 3, 2])
+    book = vr.solve(problem, vr.Privacy(k=3))
+    widths = bars(plot_playbook(book))
+    assert [width / sum(widths) for width in widths] == pytest.approx([1 / 2, 1 / 3, 1 / 6])
+    assert bars(plot_playbook(replace(book, prior=None))) == []
+    # Of classes that look the same each has the bar of both.
+    book = triangle_book()
+    first, second, third = book.classes
+    alike = replace(book, classes=(first, replace(second, routes=first.routes, member_routes={}), third))
+    widths = bars(plot_playbook(alike))
+    # Of the shares .25 .25 and .15 .15: the first place has .4 of .8; then the two of the third class.
+    assert [2 * width / sum(widths) for width in widths] == pytest.approx([0.5, 0.3125, 0.1875, 0.5, 0.5])
