@@ -331,7 +331,11 @@ def methods(case: Case) -> Iterator[Method]:
     yield Method("m-pbp, naive", "m-pbp", {"partitioner": "naive", **naive}, parts_best=True)
     yield Method("constructive", "constructive")
     back = [vr.Trip(trip.goal, trip.start) for trip in case.problem.trips]
-    earlier = vr.solve(replace(case.problem, trips=back), case.privacy)
+    labels = rng.sample(case.problem.candidates, len(case.problem.candidates))
+    half = rng.randrange(len(labels) + 1)
+    earlier: Any = [labels[:half], labels[half:]]  # classes of which nobody knows whether they hide anybody
+    if rng.random() < 0.5:
+        earlier = vr.solve(replace(case.problem, trips=back), case.privacy)
     yield Method("reuse", "reuse", {"partition": earlier}, shares_best=True)
     if not is_whole:
         centre = {"centre": rng.choice(("furthest", "sum")), "cluster_order": rng.choice(("shuffled", "listed"))}

@@ -84,6 +84,7 @@ class CrowdedSpace(ClassSpace):
         super().__init__(task, rule)
         self._most_strolled = most_strolled
         self.width = min(self.largest, MAX_DEPTH if isinstance(self.prices_of, TourCosts) else _WIDEST_BY_FIELDS)
+        self.exact = limits().exact  # once: a thread of its own knows no other limits
         self.clusters, self.num_clusters = find_groups(~self.far)
         self.floors: Floats = np.empty((0, 0))
         self.lowest: Floats = np.empty(0)
@@ -209,7 +210,7 @@ class CrowdedSpace(ClassSpace):
             if size > self.width:
                 least_beyond = min(least_beyond, float(least.min()))
                 continue
-            shares = known if size <= MAX_TOUR else self.measure(rows, Watch())[1]
+            shares = known if size <= min(MAX_TOUR, self.exact) else self.measure(rows, Watch())[1]
             reduced = prices.reduce(rows, shares)
             is_unsure = reduced > least + _ROUNDING * np.abs(known)
             least_beyond = min(least_beyond, float(least[is_unsure].min(initial=math.inf)))
@@ -238,7 +239,6 @@ class _Look:
         self.space, self.prices, self.threshold = space, prices, threshold
         self.is_listing = quota is None
         self.room = _NUM_KEPT if quota is not None else (1 << 20) + 1 if most is None else most + 1
-        self.exact = limits().exact  # here: a thread of its own knows no other limits
         self.max_steps = _MOST_STEPS if quota is None else int(quota * _STEPS_PER_QUOTA)
         rule = space.rule
         self.prizes: Floats = prices.duals + space.fixed
@@ -262,7 +262,7 @@ class _Look:
         """Search with one threshold after the other, until one is low enough."""
         space = self.space
         sets, costs = np.empty((self.room, MAX_DEPTH), dtype=np.int32), np.empty(self.room)
-        memory = make_room(space.num, space.num_clusters, self.cuts[2].size, space.most_stops, self.exact)
+        memory = make_room(space.num, space.num_clusters, self.cuts[2].size, space.most_stops, space.exact)
         kept = [(sets[:0], costs[:0])]
         least, num_steps, is_complete = self._root_bound(leader), 0, False
         if least > self.threshold:
