@@ -527,8 +527,11 @@ def by_hand(steps: Data, route: list[Any], places: list[Any], **wanted: Any) -> 
         "candidates": places,
         "prior": wanted.get("prior", [1.0] * len(places)),
         "visibility": wanted.get("visibility", {"kind": "at-node"}),
-        "privacy": {"k": 2, "ell": wanted.get("ell", 0), "m": None, "spread": "witness"},
-        "classes": [{"members": places, "anonymized": True, "routes": [{"trip": 0, "cost": cost, "route": route}]}],
+        "privacy": {"k": 2, "ell": wanted.get("ell", 0), "m": None, "spread": "witness", **wanted.get("privacy", {})},
+        "classes": [
+            {"members": places, "anonymized": True, "routes": [{"trip": 0, "cost": cost, "route": route}]}
+            | wanted.get("group", {})
+        ],
         "uncoverable": [],
         "claims": {"num_anonymized": len(places)},
     }
@@ -547,13 +550,24 @@ BY_HAND: dict[str, tuple[Data, set[str]]] = {
     "as far as rounding tells": (by_hand(TENTHS, [*"abcdef"], ["b", "d"], ell=0.8), set()),
     "not as far": (by_hand(TENTHS, [*"abcdef"], ["b", "d"], ell=0.801), {"promise"}),
     "seen as far as rounding tells": (
-        by_hand(TENTHS, [*"abcba"], ["b", "e"], visibility={"kind": "within-distance", "radius": 0.1 + 0.2}), set(),
+        by_hand(TENTHS, [*"abcba"], ["b", "e"], visibility={"kind": "within-distance", "radius": 0.3}), set(),
     ),
     "not seen from as far": (
         by_hand(TENTHS, [*"abcba"], ["b", "e"], visibility={"kind": "within-distance", "radius": 0.29}), {"coverage"},
     ),
     "never the stop": (by_hand(LINE, [*"abcde"], ["b", "c", "d"], prior=[1, 1, 0]), {"promise"}),
     "one possible place": (by_hand(LINE, [*"abcde"], ["b", "c"], prior=[1, 0]), {"promise"}),
+    "half at one node": (
+        by_hand(LINE, [*"abcde"], ["b", "x", "c", "d"], also=[("x", "b")], privacy={"risk": 0.5}), set(),
+    ),
+    "more at one node": (
+        by_hand(LINE, [*"abcde"], ["b", "x", "c"], also=[("x", "b")], privacy={"risk": 0.5}), {"promise"},
+    ),
+    "some apart": (by_hand(LINE, [*"abcde"], ["b", "c", "d"], ell=2), set()),
+    "not all apart": (by_hand(LINE, [*"abcde"], ["b", "c", "d"], ell=2, privacy={"spread": "all-pairs"}), {"promise"}),
+    "shares of nothing drawn": (by_hand(LINE, [*"abcde"], ["b", "c"], group={"shares": [0.5, 0.5]}), {"shares"}),
+    "the start is no place": (by_hand(LINE, [*"abcde"], ["a", "b", "c"]), {"groups", "promise"}),
+    "a member twice": (by_hand(LINE, [*"abcde"], ["b", "c"], group={"members": ["b", "c", "c"]}), {"groups"}),
     "a dead end": (by_hand(LINE, [*"abcdedcba"], ["b", "e"], turns={"u_turns": "dead-ends"}), set()),
     "no dead end": (by_hand(LINE, [*"abcba"], ["b", "c"], turns={"u_turns": "dead-ends"}), {"walks", "coverage"}),
     "never": (by_hand(LINE, [*"abcdedcba"], ["b", "e"], turns={"u_turns": "never"}), {"walks", "coverage"}),
@@ -568,6 +582,12 @@ BY_HAND: dict[str, tuple[Data, set[str]]] = {
 def test_small_cases_that_were_worked_out_by_hand(case: str) -> None:
     data, wrong = BY_HAND[case]
     assert set(ask_checker(data).wrong) == wrong, ask_checker(data)
+
+
+def test_no_step_leads_around_a_blocked_corner() -> None:
+    corner, free = (checker.World({"grid": {"map": [".G", row]}}, 8) for row in ("@.", "S."))
+    assert corner.steps == [{1: 1}, {0: 1, 2: 1}, {1: 1}]
+    assert free.steps[0] == {1: 1, 2: 1, 3: 2**0.5}
 
 
 def test_what_cannot_be_shown_is_broken() -> None:
