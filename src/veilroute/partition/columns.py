@@ -186,7 +186,9 @@ def _settle(bounding: Bounding, record: Record) -> Proof:
         least = max(proof.bound, min(bound + reach, least, record.best.total))
         proof = replace(proof, bound=least, num_nodes=num_nodes)
         if reach > 0 and reach >= proof.threshold:
-            proof = replace(proof, threshold=reach, num_enumerated=len(columns))
+            # Where something unseen may lie above it, those listed beyond were a help for choosing, and no proof.
+            num_within = int((columns.reduced <= reach).sum())
+            proof = replace(proof, threshold=reach, num_enumerated=num_within)
         if _is_closed(record, proof.bound) or watch.is_over():
             return proof
         # A better partition may bring all that matter within reach.
