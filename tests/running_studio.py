@@ -1,4 +1,4 @@
-"""A studio for tests: ``veilroute serve`` in a process of its own, that can be killed and started anew."""
+"""A studio for tests: ``veilroute serve`` in a process of its own, that can be killed and started again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Studio:
     folder
         Where it keeps files, jobs and its log.
     process
-        The server, to be killed and started anew by :meth:`start`.
+        The server, to be killed and started again by :meth:`start`.
     """
 
     def __init__(self, folder: Path, *options: str) -> None:

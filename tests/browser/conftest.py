@@ -92,14 +92,3 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """A studio with the demo's files, for the tests of a module."""
     with running_studio(tmp_path_factory.mktemp("studio"), "--demo") as studio:
         yield studio
-
-
-@pytest.fixture
-def new_server(tmp_path: Path) -> Iterator[Callable[..., Studio]]:
-    """Starts studios that a test has for itself, with options of its own."""
-    with ExitStack() as stack:
-
-        def start(*options: str, folder: Path | None = None) -> Studio:
-            return stack.enter_context(running_studio(folder or tmp_path / "studio", *options))
-
-        yield start

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from browser_pages import PageErrors
 from running_studio import Studio, running_studio
 
 LONG_S = 60_000
@@ -140,14 +139,3 @@ def test_a_day_of_vans_names_its_stops(desktop: Page, town: tuple[Studio, bytes]
     stops = re.findall(r"[^,:]+", day.inner_text().replace("\n", ","))
     assert {stop.strip() for stop in stops} >= set(customers()[:2])
     assert not re.search(r"\d{6}", day.inner_text()), "a stop is shown as the number of its node"
-
-
-def test_random_bytes_called_a_map_are_refused(page: Page, town: tuple[Studio, bytes], page_errors: PageErrors) -> None:
-    studio, _ = town
-    page_errors.allow("422")
-    page.goto(studio.url)
-    noise: Any = [{"name": "a.map", "mimeType": "application/octet-stream", "buffer": bytes(range(256)) * 8}]
-    page.locator(".drop input[type=file]").set_input_files(noise)
-    expect(page.get_by_role("alert").filter(has_text="a.map")).to_have_text(
-        "a.map: the name ends with .map, but the content is not a Moving AI map; choose another file"
-    )

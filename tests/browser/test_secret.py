@@ -19,7 +19,7 @@ from browser_records import Recorder, heap_strings, holding, install, leaving
 from running_studio import Studio, running_studio
 from studio_books import BOOKS, command, make_book, odd_spelling, place_text, write_key
 from veilroute.domain import Label
-from veilroute.formats.route_text import route_text
+from veilroute.formats import route_texts
 from veilroute.plotting import write_html_map
 
 OCCASION = "Friday, 13 März"
@@ -372,7 +372,7 @@ def test_without_a_key_each_draw_is_one_that_the_command_could_make(
         given = use(page, odd_spelling(book.name(label), at), [FORMATS["json"]])
         events = recorder.take()
         assert leaving(events) == []
-        possible = {route_text(book, group.route_of(label, 0), "json") for group in book.classes_of(label)}
+        possible = {route_texts(book, group.route_of(label, 0), ["json"])["json"] for group in book.classes_of(label)}
         if not given["isGiven"]:
             assert not possible
             continue
