@@ -159,26 +159,6 @@ def test_the_page_believes_what_the_bayesian_observer_believes(
             assert [chances.get(at, 0.0) for at in range(len(beliefs))] == pytest.approx([b / total for b in beliefs])
 
 
-def test_members_that_part_get_their_own_way_and_the_page_tells_nothing_else(
-    new_context: Callable[..., BrowserContext], tmp_path: Path
-) -> None:
-    book = prefix_book()
-    write_html_map(book, tmp_path / "map.html")
-    page = new_context(viewport=DESKTOP).new_page()
-    page.goto((tmp_path / "map.html").as_uri())
-    page.get_by_role("tab", name="Drive").click()
-    shown: dict[str, set[str]] = {}
-    for label in book.candidates:
-        page.get_by_label("Where you have to stop").fill(label_text(label))
-        page.keyboard.press("Enter")
-        page.get_by_role("heading", name="Your route").wait_for()
-        sheet = page.locator(".seat-route pre").text_content() or ""
-        assert sheet == route_texts(book, book.route_for(label), ["text"])["text"]
-        assert page.get_by_label("Where you have to stop").input_value() == ""
-        shown.setdefault(sheet, set()).add(page.locator("#view-drive").evaluate("(view) => view.outerHTML"))
-    assert all(len(pages) == 1 for pages in shown.values())
-
-
 def test_drive_forgets(new_context: Callable[..., BrowserContext], tmp_path: Path) -> None:
     write_html_map(names_book(), tmp_path / "map.html")
     key = tmp_path / "van.key"
