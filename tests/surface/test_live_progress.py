@@ -148,13 +148,13 @@ def test_time_limits_as_typed(capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(vr.InvalidInputError, match="^--time-limit"):
             read_time_limit(text)
     # A limit is blamed if nobody chose it and it was reached.
-    for text, seconds, is_blamed in (
+    for given, seconds, is_blamed in (
         (None, 299.0, True),
         (None, 20.0, False),
         ("20", 21.0, False),
         ("none", 9e9, False),
     ):
-        read_time_limit(text, "a point").tell_if_reached(seconds)
+        read_time_limit(given, "a point").tell_if_reached(seconds)
         assert ("5 min a point; --time-limit none" in capsys.readouterr().err) == is_blamed
 
 
