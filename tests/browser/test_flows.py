@@ -13,8 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 
 import veilroute as vr
 from browser_pages import PageErrors
-from running_studio import Studio
 from street_samples import NAMES, little_book, little_problem, little_town, two_trip_book
+from studio_client import Server
 from veilroute.adversary import Bayesian
 from veilroute.plotting import write_html_map
 
@@ -32,13 +32,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("files")
 
 
-def open_demo(page: Page, server: Studio, name: str = "building") -> None:
+def open_demo(page: Page, server: Server, name: str = "building") -> None:
     page.goto(server.url)
     page.locator(f"[data-demo={name}]").click()
     plan_button(page).wait_for()
 
 
-def open_at(page: Page, server: Studio, fragment: str) -> None:
+def open_at(page: Page, server: Server, fragment: str) -> None:
     """The page at an address of its own, as a new document."""
     page.goto("about:blank")
     page.goto(f"{server.url}{fragment}")
@@ -63,7 +63,7 @@ def send_file(page: Page, name: str, content: bytes) -> None:
     page.locator(".drop input[type=file]").set_input_files(files)
 
 
-def open_book(page: Page, server: Studio, book: vr.Playbook, path: Path, name: str = "") -> None:
+def open_book(page: Page, server: Server, book: vr.Playbook, path: Path, name: str = "") -> None:
     book.write(path)
     page.goto(server.url)
     send_file(page, name or path.name, path.read_bytes())
@@ -87,20 +87,19 @@ def picture(page: Page) -> str:
     return hashlib.sha256(found.encode()).hexdigest()
 
 
-def start_long_plan(page: Page, server: Studio) -> dict[str, Any]:
+def start_long_plan(server: Server) -> str:
     """A plan that takes minutes, by the server's interface."""
-    files = page.request.get(f"{server.url}api/files").json()["files"]
+    files = server.ask("GET", "/api/files").json["files"]
     source = next(file["id"] for file in files if "building" in file["name"])
-    params = {"source": source, "options": {"random_candidates": 100, "k": 4, "ell": 4}, "time_limit_s": 600}
-    answer = page.request.post(f"{server.url}api/jobs", data={"kind": "plan", "params": params})
-    job: dict[str, Any] = answer.json()
-    return job
+    options = {"random_candidates": 100, "k": 4, "ell": 4}
+    found: str = server.submit("plan", source=source, options=options, time_limit_s=600).json["id"]
+    return found
 
 
 # ---- Make ----
 
 
-def test_from_a_click_to_audited_routes(page: Page, server: Studio) -> None:
+def test_from_a_click_to_audited_routes(page: Page, server: Server) -> None:
     open_demo(page, server)
     expect(page.locator(".places-summary")).to_contain_text("10 candidates")
     plan(page)
@@ -117,7 +116,7 @@ def test_from_a_click_to_audited_routes(page: Page, server: Studio) -> None:
     expect(page.locator("#view-jobs li").first).to_contain_text("done")
 
 
-def test_places_are_clicked_on_the_map(page: Page, server: Studio) -> None:
+def test_places_are_clicked_on_the_map(page: Page, server: Server) -> None:
     page.goto(server.url)
     rows = ["." * 20] * 12
     send_file(page, "hall.map", f"type octile\nheight 12\nwidth 20\nmap\n{chr(10).join(rows)}\n".encode())
@@ -146,7 +145,7 @@ def test_places_are_clicked_on_the_map(page: Page, server: Studio) -> None:
     expect(page.get_by_role("region", name="Your plan")).to_contain_text("4 of 4")
 
 
-def test_a_table_is_dropped(desktop: Page, server: Studio) -> None:
+def test_a_table_is_dropped(desktop: Page, server: Server) -> None:
     open_demo(desktop, server)
     table = "name,row,col\nAlpha Büro,30,25\nBeta,30,30\nGamma,9,38\nDelta,12,58\n"
     desktop.evaluate(
@@ -163,10 +162,10 @@ def test_a_table_is_dropped(desktop: Page, server: Studio) -> None:
     expect(desktop.get_by_text("In use:")).to_contain_text("places.csv")
 
 
-def test_routes_come_while_it_is_solved_and_cancelling_keeps_the_best(page: Page, server: Studio) -> None:
+def test_routes_come_while_it_is_solved_and_cancelling_keeps_the_best(page: Page, server: Server) -> None:
     page.goto(server.url)
-    job = start_long_plan(page, server)
-    open_at(page, server, f"#job={job['id']}&view=make")
+    job = start_long_plan(server)
+    open_at(page, server, f"#job={job}&view=make")
     progress = page.get_by_role("region", name="Progress")
     expect(progress.locator("dd").nth(0)).to_have_text("100", timeout=LONG_S)  # so many are hidden so far
     show(page, "Look")
@@ -183,7 +182,7 @@ def test_routes_come_while_it_is_solved_and_cancelling_keeps_the_best(page: Page
 # ---- What it costs ----
 
 
-def test_the_slider_shows_other_routes(page: Page, server: Studio) -> None:
+def test_the_slider_shows_other_routes(page: Page, server: Server) -> None:
     open_demo(page, server)
     show(page, "What it costs")
     page.get_by_role("button", name="Compute").click()
@@ -206,7 +205,7 @@ def test_the_slider_shows_other_routes(page: Page, server: Studio) -> None:
 # ---- Look ----
 
 
-def test_one_route_at_a_time_and_both_trips(page: Page, server: Studio, folder: Path) -> None:
+def test_one_route_at_a_time_and_both_trips(page: Page, server: Server, folder: Path) -> None:
     open_book(page, server, two_trip_book(), folder / "two.json")
     items = page.locator("#view-look .classes > li")
     number = items.count()
@@ -226,7 +225,7 @@ def test_one_route_at_a_time_and_both_trips(page: Page, server: Studio, folder: 
     expect(items.first.locator("ol li").nth(1)).to_be_visible()
 
 
-def test_closed_roads_are_shown(desktop: Page, server: Studio) -> None:
+def test_closed_roads_are_shown(desktop: Page, server: Server) -> None:
     open_demo(desktop, server)
     desktop.get_by_text("Closed roads", exact=False).first.evaluate("(e) => { e.closest('details').open = true; }")
     desktop.get_by_label("Closed roads", exact=False).first.fill("3")
@@ -254,7 +253,7 @@ def percent(share: float | None) -> str:
     return f"{100 * (share or 0):.1f}%"
 
 
-def test_what_the_observer_knows_is_what_the_library_says(page: Page, server: Studio, folder: Path) -> None:
+def test_what_the_observer_knows_is_what_the_library_says(page: Page, server: Server, folder: Path) -> None:
     book = little_book()
     open_book(page, server, book, folder / "town.json")
     show(page, "Watch")
@@ -283,7 +282,7 @@ def test_what_the_observer_knows_is_what_the_library_says(page: Page, server: St
     assert page.locator("#view-watch .seat-out").count() > 0
 
 
-def test_the_game_counts_and_says_what_is_possible(page: Page, server: Studio, folder: Path) -> None:
+def test_the_game_counts_and_says_what_is_possible(page: Page, server: Server, folder: Path) -> None:
     book = little_book()
     open_book(page, server, book, folder / "game.json")
     show(page, "Watch")
@@ -304,7 +303,7 @@ def test_the_game_counts_and_says_what_is_possible(page: Page, server: Studio, f
 # ---- Trust ----
 
 
-def test_the_report_is_about_these_files(page: Page, server: Studio, folder: Path) -> None:
+def test_the_report_is_about_these_files(page: Page, server: Server, folder: Path) -> None:
     book, path = little_book(), folder / "trusted.json"
     open_book(page, server, book, path)
     show(page, "Trust")
@@ -331,7 +330,7 @@ def test_the_report_is_about_these_files(page: Page, server: Studio, folder: Pat
     ],
 )
 def test_bad_files_show_the_servers_line(
-    page: Page, server: Studio, page_errors: PageErrors, name: str, content: bytes
+    page: Page, server: Server, page_errors: PageErrors, name: str, content: bytes
 ) -> None:
     page_errors.allow("422")
     page.goto(server.url)
@@ -344,7 +343,7 @@ def test_bad_files_show_the_servers_line(
     check_names_are_text(page)
 
 
-def test_a_private_key_is_not_sent(desktop: Page, server: Studio, page_errors: PageErrors) -> None:
+def test_a_private_key_is_not_sent(desktop: Page, server: Server, page_errors: PageErrors) -> None:
     page_errors.allow("422")
     desktop.goto(server.url)
     sent: list[str] = []
@@ -359,7 +358,7 @@ def check_names_are_text(page: Page) -> None:
     assert page.locator("img, iframe, [onerror], bdi b, bdi img").count() == 0
 
 
-def test_hostile_names_are_shown_as_text_everywhere(page: Page, server: Studio, folder: Path) -> None:
+def test_hostile_names_are_shown_as_text_everywhere(page: Page, server: Server, folder: Path) -> None:
     problem = little_problem(little_town(evil_name='<svg onload="hacked=1">'), names={**NAMES, **EVIL})
     book = vr.solve(problem, little_book().privacy)
     open_book(page, server, book, folder / "evil.json", "<img src=x onerror=hacked=1>\u202e.json")

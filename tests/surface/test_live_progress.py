@@ -148,12 +148,8 @@ def test_time_limits_as_typed(capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(vr.InvalidInputError, match="^--time-limit"):
             read_time_limit(text)
     # A limit is blamed if nobody chose it and it was reached.
-    for given, seconds, is_blamed in (
-        (None, 299.0, True),
-        (None, 20.0, False),
-        ("20", 21.0, False),
-        ("none", 9e9, False),
-    ):
+    cases = ((None, 299.0, True), (None, 20.0, False), ("20", 21.0, False), ("none", 9e9, False))
+    for given, seconds, is_blamed in cases:
         read_time_limit(given, "a point").tell_if_reached(seconds)
         assert ("5 min a point; --time-limit none" in capsys.readouterr().err) == is_blamed
 
