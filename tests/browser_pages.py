@@ -123,6 +123,23 @@ class PageErrors:
         return [text for text in self.texts if not any(re.search(pattern, text) for pattern in self._allowed)]
 
 
+def map_at_rest(page: Page) -> str:
+    """The picture of the map, once it stays the same for longer than a move takes to settle."""
+    found: str = page.evaluate(
+        """async () => {
+          const canvas = document.querySelector("canvas"), pause = () => new Promise((done) => setTimeout(done, 250));
+          for (let last = "", same = 0; ; ) {
+            await pause();
+            const now = canvas.toDataURL();
+            same = now === last ? same + 1 : 0;
+            if (same === 2) return now;
+            last = now;
+          }
+        }"""
+    )
+    return found
+
+
 def axe_findings(page: Page, within: str | None = None) -> list[str]:
     """What axe-core finds serious or critical, one line for each element; on the whole page or within a selector."""
     page.evaluate(f"{AXE_SCRIPT};null")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Hashable
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import veilroute as vr
-from browser_pages import PageErrors
+from browser_pages import PageErrors, map_at_rest
 from street_samples import NAMES, little_book, little_problem, little_town, two_trip_book
 from studio_client import Server
 from veilroute.adversary import Bayesian
@@ -68,23 +67,6 @@ def open_book(page: Page, server: Server, book: vr.Playbook, path: Path, name: s
     page.goto(server.url)
     send_file(page, name or path.name, path.read_bytes())
     page.locator("#view-look .classes li").first.wait_for(timeout=LONG_S)
-
-
-def picture(page: Page) -> str:
-    """The map at rest."""
-    found: str = page.evaluate(
-        """async () => {
-          const canvas = document.querySelector("canvas"), pause = () => new Promise((done) => setTimeout(done, 200));
-          for (let last = "", same = 0; ; ) {
-            await pause();
-            const now = canvas.toDataURL();
-            same = now === last ? same + 1 : 0;
-            if (same === 2) return now;
-            last = now;
-          }
-        }"""
-    )
-    return hashlib.sha256(found.encode()).hexdigest()
 
 
 def start_long_plan(server: Server) -> str:
@@ -194,7 +176,7 @@ def test_the_slider_shows_other_routes(page: Page, server: Server) -> None:
         page.keyboard.press(key)
         said.append(page.locator(".point-text").text_content())
         expect(page.get_by_role("button", name="Use this plan")).to_be_enabled()
-        pictures.append(picture(page))
+        pictures.append(map_at_rest(page))
     assert said[0] != said[1]
     assert slider.get_attribute("aria-valuetext") == said[1]
     assert pictures[0] != pictures[1]
@@ -209,11 +191,11 @@ def test_one_route_at_a_time_and_both_trips(page: Page, server: Server, folder: 
     open_book(page, server, two_trip_book(), folder / "two.json")
     items = page.locator("#view-look .classes > li")
     number = items.count()
-    all_routes = picture(page)
+    all_routes = map_at_rest(page)
     page.get_by_role("radio", name="One at a time").check()
     stepper = page.locator(".stepper output")
     expect(stepper).to_have_text(f"Class 1 of {number}")
-    first = picture(page)
+    first = map_at_rest(page)
     assert first != all_routes
     page.get_by_role("button", name="Next class").focus()
     page.keyboard.press("Enter")
@@ -232,10 +214,10 @@ def test_closed_roads_are_shown(desktop: Page, server: Server) -> None:
     plan(desktop)
     show(desktop, "Look")
     detours = desktop.locator("#view-look details.detour")
-    before = picture(desktop)
+    before = map_at_rest(desktop)
     detours.first.locator("summary").first.click()
     assert detours.first.locator("p").first.text_content()
-    assert picture(desktop) != before
+    assert map_at_rest(desktop) != before
 
 
 # ---- Watch ----

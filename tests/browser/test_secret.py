@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route
 
 import veilroute as vr
-from browser_pages import DESKTOP, PHONE, PageErrors
+from browser_pages import DESKTOP, PHONE, PageErrors, map_at_rest
 from browser_records import Recorder, heap_strings, holding, install, leaving
 from studio_books import BOOKS, command, make_book, odd_spelling, place_text, write_key
 from studio_client import Server
@@ -395,19 +395,7 @@ def test_the_picture_is_the_same_for_all_members(books: Books, studio: Server, d
             desktop.keyboard.insert_text(book.name(label))
             desktop.keyboard.press("Enter")
             desktop.get_by_role("heading", name="Your route").wait_for()
-            # At rest when it stays the same for longer than a move takes to settle.
-            pictures.append(
-                desktop.evaluate("""async () => {
-                  const canvas = document.querySelector("canvas"), pause = () => new Promise((r) => setTimeout(r, 250));
-                  for (let last = "", same = 0; ; ) {
-                    await pause();
-                    const now = canvas.toDataURL();
-                    same = now === last ? same + 1 : 0;
-                    if (same === 2) return now;
-                    last = now;
-                  }
-                }""")
-            )
+            pictures.append(map_at_rest(desktop))
     assert len(set(pictures[:3])) == 1
     assert len(set(pictures[3:])) == 1
     assert pictures[0] != pictures[3]

@@ -103,3 +103,5 @@ def test_lines_are_broken_where_they_end(text: str, width: float) -> None:
     lines = break_lines(text, width, 9.0)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
     assert all(text_in(line, 9.0) <= width or len(line) <= 1 for line in lines)
+    # Only words that are longer than a line are broken.
+    assert {word for word in text.split() if text_in(word, 9.0) <= width} <= set(" ".join(lines).split())
