@@ -6,22 +6,17 @@ import random
 from typing import Any
 
 from veilroute.bench import (
-    BEST,
-    BOUNDED,
-    BOUNDED_KS,
-    KLR_ELLS,
-    KLR_KS,
-    KLR_METHODS,
-    KLR_RADII,
-    M_RATIOS,
     OPTIMAL,
-    PARTITIONING,
     SIZES,
     Cell,
+    Choice,
     Instance,
     Method,
     Outcome,
     Record,
+    build_cells,
+    find_terrain,
+    suite_names,
 )
 
 PROVENANCE: dict[str, Any] = {
@@ -89,122 +84,22 @@ def make_record(
 
 
 def make_run(
-    *,
-    maps: tuple[str, ...] = ("den101d", "den201d"),
-    num_pairs: int = 2,
-    sizes: tuple[int, ...] = SIZES,
-    time_limit_s: float = 300.0,
-    methods: tuple[Method, ...] | None = None,
+    *, maps: tuple[str, ...] = ("rooms-2", "rooms-6"), num_pairs: int = 2, sizes: tuple[int, ...] = SIZES
 ) -> list[Record]:
-    """Records of all suites but ``examples``, with figures that look like the paper's."""
+    """Records of all suites of the paper but ``examples``: real cells with made-up outcomes."""
     draw = random.Random(5)
-    made = []
-    for map_name in maps:
-        for pair in range(1, num_pairs + 1):
-            where: dict[str, Any] = {"map_name": map_name, "pair": pair, "time_limit_s": time_limit_s}
-            for size in sizes:
-                made += [_partitioned(draw, method, size, where) for method in PARTITIONING]
-            made += _bounded(draw, where)
-            made += _settings(draw, where)
-            made += _watched(draw, where)
-    unique = {record.cell.key: record for record in made}
-    return [record for record in unique.values() if methods is None or record.cell.method in methods]
+    cells = build_cells(suite_names("all"), find_terrain(num_pairs=num_pairs, map_names=maps), Choice(300.0))
+    own = [cell for cell in cells if not cell.keep_playbook and cell.num_candidates in sizes]
+    return [Record(cell, _made_up(cell, draw), PROVENANCE) for cell in own]
 
 
-def _partitioned(draw: random.Random, method: Method, size: int, where: dict[str, Any]) -> Record:
-    optimum = random.Random(f"{where['map_name']} {where['pair']} {size}").uniform(0.12, 0.3)
-    if method == OPTIMAL:
-        runtime_s = draw.uniform(0.01, 0.2)
-        return make_record(method, size=size, mac=optimum, status="optimal", runtime_s=runtime_s, **where)
-    if method.partitioner == "naive":
-        return make_record(method, size=size, mac=optimum * 2.5, runtime_s=draw.uniform(0.005, 0.6), **where)
-    speed = 40.0 if method.heuristic == "blind" else 2.0
-    speed *= 3.0 if method.merge_order == "random" else 1.0
-    needed = speed * 10 ** ((size - 8) / 1.6) * draw.uniform(0.01, 2)
-    limit = where["time_limit_s"]
-    is_finished = needed < limit
-    is_partial = method.partitioner == "df-bb" and not is_finished
-    count = size - 3 if is_partial else size
-    steps: list[tuple[float, int, float]] = []
-    at, worse = needed / 3000, 2.5
-    while at < min(needed, limit):
-        reached = min(count, 2 * len(steps) + 2) if method.partitioner == "df-bb" else count
-        steps.append((at, reached, optimum * worse))
-        at, worse = at * draw.uniform(1.5, 6), 1 + (worse - 1) * 0.6
-    final = optimum if is_finished else optimum * worse
-    steps.append((min(at, needed, limit), count, final))
-    return make_record(
-        method,
-        size=size,
-        mac=final,
-        num_anonymized=count,
-        is_finished=is_finished,
-        runtime_s=min(needed, limit),
-        improvements=tuple(steps),
-        **where,
-    )
-
-
-def _bounded(draw: random.Random, where: dict[str, Any]) -> list[Record]:
-    made = []
-    for k in BOUNDED_KS:
-        top = (k - 1) * draw.uniform(0.15, 0.4)
-        for ratio in M_RATIOS:
-            macs = {"rbp": 5.8 * ratio, "cbp": ratio - 0.05, "m-pbp": top * min(1, ratio / 2), "optimal": top}
-            for method in BOUNDED:
-                runtime_s = {"rbp": 0.006, "cbp": 0.05, "m-pbp": 3.0, "optimal": 0.1}[method.planner]
-                made.append(
-                    make_record(
-                        method,
-                        k=k,
-                        m_ratio=ratio,
-                        mac=macs[method.planner],
-                        runtime_s=runtime_s * draw.uniform(0.5, 1.5),
-                        **where,
-                    )
-                )
-    return made
-
-
-def _settings(draw: random.Random, where: dict[str, Any]) -> list[Record]:
-    made = []
-    for k in KLR_KS:
-        for ell in KLR_ELLS:
-            for radius in KLR_RADII:
-                if (k, ell, radius) == (2, 1, 0):
-                    continue  # a cell of Table 1
-                mac = (k - 1) * (1 + ell / 5) * (1 + radius % 3) * draw.uniform(0.1, 0.25)
-                for method in KLR_METHODS:
-                    lost = 2 if method == BEST and ell == 10 and k == 3 else 0
-                    made.append(
-                        make_record(
-                            method,
-                            k=k,
-                            ell=float(ell),
-                            radius=float(radius),
-                            mac=mac,
-                            num_anonymized=8 - lost,
-                            status="optimal" if method == OPTIMAL else "feasible",
-                            **where,
-                        )
-                    )
-    return made
-
-
-def _watched(draw: random.Random, where: dict[str, Any]) -> list[Record]:
-    plain: list[tuple[Method, float | None, dict[str, Any]]] = [(method, 1.0, {}) for method in BOUNDED] + [
-        (method, None, {}) for method in KLR_METHODS
-    ]
-    bounded: list[tuple[Method, float | None, dict[str, Any]]] = [
-        (OPTIMAL, ratio, {"risk": 0.5, "mechanism": mechanism})
-        for ratio in (1.0, None)
-        for mechanism in ("partition", "randomised")
-    ]
-    made = []
-    for method, ratio, asked in [*plain, *bounded]:
-        chances = sorted(draw.uniform(0.1, 0.9) for _ in range(3))
-        names = ("counting", "goal-recognition", "bayesian")
-        guesses = tuple((name, chance, min(1.0, chance + 0.1)) for name, chance in zip(names, chances, strict=True))
-        watching = {"is_watched": True, **asked}
-        made.append(make_record(method, m_ratio=ratio, guesses=guesses, watching=watching, **where))
-    return made
+def _made_up(cell: Cell, draw: random.Random) -> Outcome:
+    is_optimal, num = cell.method == OPTIMAL, cell.num_candidates
+    mac, runtime_s = draw.uniform(0.1, 0.3) * (1 if is_optimal else 2), 10 ** draw.uniform(-3, 2)
+    steps = ((runtime_s / 9, num // 2, 3 * mac), (runtime_s / 2, num, mac))
+    names = ("counting", "goal-recognition", "bayesian")
+    return Outcome(
+        "optimal" if is_optimal else "feasible", is_optimal or draw.random() < 0.7, num_coverable=num,
+        num_anonymized=num, apr=1.0, mac=mac, runtime_s=runtime_s, improvements=() if is_optimal else steps,
+        guesses=tuple((name, draw.random() / 2, 0.5 + draw.random() / 2) for name in names) if cell.is_watched else (),
+    )  # fmt: skip

@@ -7,16 +7,16 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_matrix
 
 import veilroute as vr
 from veilroute import Certificate, Cut, DualPrices
-from veilroute.arrays import Floats
 from veilroute.auditing import measure_risk, replay_playbook
 from veilroute.covering import CoveringTask, FieldsEngine, far_matrix, prepare_task
 
-Floats = Floats
+Floats = npt.NDArray[np.float64]
 Group = tuple[int, ...]
 
 
@@ -265,3 +265,14 @@ def with_figures(playbook: vr.Playbook) -> vr.Playbook:
         hidden_mass=replayed.mass(replayed.claimed), worst_posterior=risk.worst, bayes_success=risk.bayes_success,
     )  # fmt: skip
     return replace(playbook, claims=claims)
+
+
+def rooms(
+    num: int, seed: int, size: tuple[int, int] = (30, 44), *, num_trips: int = 1, radius: float = 0
+) -> vr.Problem:
+    """A building with so many candidates; the trips lead between its first, its last and its middle cell."""
+    domain = vr.generate_rooms(*size, seed=seed)
+    ends = [domain.label(node) for node in (0, domain.num_nodes - 1, domain.num_nodes // 2)]
+    trips = [vr.Trip(ends[i], ends[(i + 1) % 3], 1.0 + i) for i in range(num_trips)]
+    candidates = [c for c in vr.draw_candidates(domain, ends[0], ends[1], num + 2, seed=seed) if c not in ends][:num]
+    return vr.Problem(domain, trips, candidates, vr.WithinDistance(radius) if radius else vr.AtNode())

@@ -119,6 +119,17 @@ def check_gpx(text: str) -> ET.Element:
     return root
 
 
+def track_points(text: str) -> list[list[tuple[float, float]]]:
+    """Longitude and latitude along each track of a document that is valid."""
+    tracks = check_gpx(text).iter(f"{NAMESPACE}trk")
+    return [[place_of(point) for point in track.iter(f"{NAMESPACE}trkpt")] for track in tracks]
+
+
+def place_of(point: ET.Element) -> tuple[float, float]:
+    """Longitude and latitude of a point."""
+    return float(point.attrib["lon"]), float(point.attrib["lat"])
+
+
 def _check(element: ET.Element, name: str, path: str) -> None:
     kind = KINDS[name]
     known = dict((*kind.needed, *kind.allowed))

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import random
 import time
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -23,7 +24,7 @@ def entry_of(name: str, number: int) -> dict[str, Any]:
     return {"id": f"{name}-{number}", "filling": "é\\" * (number * 7919 % 801)}
 
 
-def add(path: Path, name: str, most: int, slowly: bool, reports: Connection) -> None:
+def add(path: Path, name: str, slowly: bool, reports: Connection) -> None:
     """Add entries, and report the id of each when it is on the disk.
 
     Slowly: lines are written in random pieces with pauses, so that a kill tears them and others look at half a line.
@@ -39,7 +40,7 @@ def add(path: Path, name: str, most: int, slowly: bool, reports: Connection) -> 
                 time.sleep(chance.choice([0, 0, 0.0005, 0.002]))
 
         journal._write = write_in_pieces
-    for number in range(most):
+    for number in range(10**6):
         entry = entry_of(name, number)
         journal.append(path, FORMAT, entry)
         reports.send(entry["id"])
@@ -49,10 +50,10 @@ def add(path: Path, name: str, most: int, slowly: bool, reports: Connection) -> 
 class Writer:
     """One process that adds, and what it reported."""
 
-    def __init__(self, path: Path, name: str, *, most: int = 10**6, slowly: bool = False) -> None:
+    def __init__(self, path: Path, name: str, *, slowly: bool) -> None:
         self.name = name
         self._reports, theirs = SERVER.Pipe(duplex=False)
-        self.process: ForkServerProcess = SERVER.Process(target=add, args=(path, name, most, slowly, theirs))
+        self.process: ForkServerProcess = SERVER.Process(target=add, args=(path, name, slowly, theirs))
         self.process.start()
         theirs.close()
 
@@ -63,19 +64,14 @@ class Writer:
         except EOFError:
             return []
 
-    def end(self, *, kill: bool) -> list[str]:
-        """Kill the process, or wait for its end, and return what it reported."""
-        if kill:
-            self.process.kill()
+    def end(self) -> list[str]:
+        """Kill the process, and return what it reported."""
+        self.process.kill()
         reported: list[str] = []
-        try:
+        with suppress(EOFError, OSError):  # the latter where it was killed amid a report
             while True:
                 reported.append(self._reports.recv())
-        except (EOFError, OSError):  # the latter where it was killed amid a report
-            pass
         self.process.join()
         self._reports.close()
-        if not kill:
-            assert self.process.exitcode == 0
         self.process.close()
         return reported

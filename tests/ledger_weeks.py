@@ -12,11 +12,17 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import orjson
+
 import veilroute as vr
 from veilroute import playbook_from_json
-from veilroute.jsontext import dump_canonical
 
 Data = dict[str, Any]
+
+
+def canonical(data: Any) -> bytes:
+    """Plain data as the files of the house have it: one line, keys in order."""
+    return orjson.dumps(data, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
 
 
 @dataclass
@@ -104,12 +110,18 @@ def write_chain(path: Path, entries: list[Data], first: Data) -> list[str]:
     """Write a ledger with all hashes made anew."""
     previous, lines, heads = "", [], []
     for entry in [first, *entries]:
-        sha256 = hashlib.sha256(dump_canonical({"entry": entry, "previous": previous})).hexdigest()
-        lines.append(dump_canonical({"entry": entry, "previous": previous, "sha256": sha256}))
+        sha256 = hashlib.sha256(canonical({"entry": entry, "previous": previous})).hexdigest()
+        lines.append(canonical({"entry": entry, "previous": previous, "sha256": sha256}))
         heads.append(sha256)
         previous = sha256
     path.write_bytes(b"".join(lines))
     return heads
+
+
+def append_line(path: Path, entry: Data) -> None:
+    """Add a line to a ledger, whatever it says."""
+    first, *lines = (json.loads(line)["entry"] for line in path.read_bytes().splitlines())
+    write_chain(path, [*lines, json.loads(canonical(entry))], first)
 
 
 def forge(week: Week, path: Path) -> None:

@@ -54,6 +54,8 @@ SUITES = ("differential", "property", "regression", "surface", "unit")
 PLAIN_SUITES = (
     "tests/property tests/differential tests/unit/partition tests/unit/covering tests/unit/kernels tests/unit/planners"
 )
+#: Whole numbers that wrap around are meant to do so in hashes; as plain Python, numpy warns.
+PLAIN_OPTIONS = ("-W", "ignore::RuntimeWarning")
 #: A test that takes longer as plain Python says nothing there.
 PLAIN_LIMIT_S = 12
 #: As many tests, and as many seconds of them, are tried for a fault, the quickest first.
@@ -366,6 +368,7 @@ def make_map(is_plain: bool, workers: int, selected: list[str]) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "mutants", "-p", "no:cacheprovider", "-m", "not slow"]
     command += ["--tb=no", "-n", str(workers), "--dist", "worksteal", "--cov=veilroute", "--cov-context=test"]
     command += ["--cov-report=", f"--cov-config={settings}", *folders]
+    command += PLAIN_OPTIONS if is_plain else ()
     subprocess.run(command, cwd=ROOT, env={**environment(is_plain), **changed}, check=False)
     if not (data.exists() and times.exists()):
         raise SystemExit("no test ran: is this the environment of `make test`?")
@@ -543,6 +546,7 @@ def _try_one(request: dict[str, Any], writer: int) -> None:
         if request["mutant"]:
             plant(*request["mutant"])
         options = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov"]
+        options += PLAIN_OPTIONS if "NUMBA_DISABLE_JIT" in os.environ else ()
         code = int(pytest.main([*options, *request["tests"]], plugins=[seen]))
     except BaseException as error:  # a fault may do anything
         seen.test = seen.test or repr(error)[:80]

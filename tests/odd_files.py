@@ -119,16 +119,17 @@ def kmz(path: Path) -> None:
 def geopackage(
     *, is_multi: bool = False, order: str = "<", envelope: bool = False, system: tuple[str, int] = ("EPSG", 4326),
     places: Sequence[tuple[str, float, float]] = PLACES, kind: int | None = None, tables: Sequence[str] = ("shops",),
+    num_points: int = 1, is_empty: bool = False,
 ) -> Writer:  # fmt: skip
     """A GeoPackage with the tables that a reader needs, written from the facts of the standard."""
 
     def blob(lat: float, lon: float) -> bytes:
-        flags = (1 if order == "<" else 0) | (2 if envelope else 0)
+        flags = (1 if order == "<" else 0) | (2 if envelope else 0) | (16 if is_empty else 0)
         head = b"GP" + bytes([0, flags]) + struct.pack(f"{order}i", 4326)
         head += struct.pack(f"{order}4d", lon, lon, lat, lat) if envelope else b""
         byte = b"\1" if order == "<" else b"\0"
         point = byte + struct.pack(f"{order}Idd", 1 if kind is None else kind, lon, lat)
-        return head + (byte + struct.pack(f"{order}II", 4, 1) + point if is_multi else point)
+        return head + (byte + struct.pack(f"{order}II", 4, num_points) + point * num_points if is_multi else point)
 
     def write(path: Path) -> None:
         path.unlink(missing_ok=True)

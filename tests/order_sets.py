@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import veilroute as vr
-from veilroute.cli.main import run
+from veilroute.cli import run
 
 PEOPLE = ("Adams", "Baker", "Clark", "Davis", "Evans", "Frank", "Green", "Hayes", "Irwin", "Jones", "Klein", "Lopez")
 Job = tuple[list[str], str]  # what is typed, with FILE for the orders and DIR for the files; the orders

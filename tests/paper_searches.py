@@ -62,13 +62,13 @@ class PlainSearch:
             return True
         if self.best.ap == self.everybody:
             allowed = self.best.cost - cost + self.world.ac[one] + self.world.ac[other]
-            dearer = [max(pair) for pair in zip(self.world.costs[one], self.world.costs[other], strict=True)]
-            return self.world.price((*one, *other), dearer) >= allowed - self.rounding
+            higher = [max(pair) for pair in zip(self.world.costs[one], self.world.costs[other], strict=True)]
+            return self.world.price((*one, *other), higher) >= allowed - self.rounding
         return False
 
     def merge_key(self, one: Group, other: Group) -> float:
-        dearer = (max(pair) for pair in zip(self.world.costs[one], self.world.costs[other], strict=True))
-        mean = sum(w * cost for w, cost in zip(self.world.weights, dearer, strict=True))
+        higher = (max(pair) for pair in zip(self.world.costs[one], self.world.costs[other], strict=True))
+        mean = sum(w * cost for w, cost in zip(self.world.weights, higher, strict=True))
         return mean * (len(one) + len(other))
 
     def merge_bb(self, partition: Partition) -> None:

@@ -1,4 +1,4 @@
-"""Free flight worked out anew, point by point in plain Python and exact fractions, without code of the library.
+"""Free flight worked out again, point by point in plain Python and exact fractions, without code of the library.
 
 Polygons are lists of rings, and rings are lists of (x, y) in whole millimetres, x east and y south. The lattice is that
 of the library: points in the middle of cells that begin in the north-west corner of the areas' box.

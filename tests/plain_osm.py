@@ -1,17 +1,16 @@
 """OpenStreetMap files read with plain code, and who may drive where: what the streets of veilroute are held against.
 
-Shares nothing with the package: `.osm.pbf` by hand from the published format (protocol buffers and zlib), `.osm` with
-the standard library, and the rules of the road for cars written down once more.
+Shares nothing with the package but osmium, which unpacks `.osm.pbf` to `.osm`: that is read with the standard library,
+and the rules of the road for cars are written down once more.
 """
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROADS = {
     f"{kind}{link}"
@@ -49,7 +48,16 @@ class PlainMap:
 
 def read_plain(path: Path) -> PlainMap:
     """Read an `.osm.pbf` or `.osm` file."""
-    return _read_pbf(path.read_bytes()) if path.name.endswith(".pbf") else _read_xml(path)
+    if not path.name.endswith(".pbf"):
+        return _read_xml(path)
+    import osmium
+
+    with TemporaryDirectory() as folder:
+        unpacked = Path(folder) / "plain.osm"
+        with osmium.SimpleWriter(str(unpacked)) as writer:
+            for thing in osmium.FileProcessor(str(path)):
+                writer.add(thing)
+        return _read_xml(unpacked)
 
 
 def is_road(tags: dict[str, str]) -> bool:
@@ -116,131 +124,6 @@ def _read_xml(path: Path) -> PlainMap:
             found = [part.attrib for part in element.iter("member")]
             members = [(part["role"], part["type"], int(part["ref"])) for part in found]
             plain.relations.append(PlainRelation(tags, members))
+        if element.tag in ("node", "way", "relation"):
+            element.clear()
     return plain
-
-
-def _read_pbf(raw: bytes) -> PlainMap:
-    """Blobs one after another: four bytes for the header's length, the header, the blob."""
-    plain = PlainMap({}, [], {}, [])
-    at = 0
-    while at < len(raw):
-        size = int.from_bytes(raw[at : at + 4], "big")
-        header = dict(_fields(raw[at + 4 : at + 4 + size]))
-        at += 4 + size
-        blob = dict(_fields(raw[at : at + _whole(header[3])]))
-        at += _whole(header[3])
-        if header[1] == b"OSMData":
-            data = _bytes(blob[1]) if 1 in blob else zlib.decompress(_bytes(blob[3]))
-            _read_block(data, plain)
-    return plain
-
-
-def _read_block(data: bytes, plain: PlainMap) -> None:
-    nodes = plain.nodes
-    words: list[str] = []
-    groups = []
-    granularity, lat_offset, lon_offset = 100, 0, 0
-    for field, value in _fields(data):
-        match field:
-            case 1:
-                words = [_bytes(word).decode() for _, word in _fields(_bytes(value))]
-            case 2:
-                groups.append(_bytes(value))
-            case 17:
-                granularity = _whole(value)
-            case 19:
-                lat_offset = _whole(value)
-            case 20:
-                lon_offset = _whole(value)
-
-    def degrees(number: int, offset: int) -> int:
-        return round((offset + granularity * number) / 100)
-
-    def tags_of(thing: dict[int, int | bytes]) -> dict[str, str]:
-        keys, values = ([words[i] for i in _varints(_bytes(thing.get(key, b"")))] for key in (2, 3))
-        return dict(zip(keys, values, strict=True))
-
-    for group in groups:
-        for field, value in _fields(group):
-            if field == 1:
-                node = dict(_fields(_bytes(value)))
-                lat, lon = (_signed(_whole(node[key])) for key in (8, 9))
-                nodes[_signed(_whole(node[1]))] = degrees(lat, lat_offset), degrees(lon, lon_offset)
-                plain.node_tags[_signed(_whole(node[1]))] = tags_of(node)
-            elif field == 2:
-                dense = dict(_fields(_bytes(value)))
-                ids, lats, lons = (list(_running(_bytes(dense[key]))) for key in (1, 8, 9))
-                for number, lat, lon in zip(ids, lats, lons, strict=True):
-                    nodes[number] = degrees(lat, lat_offset), degrees(lon, lon_offset)
-                # Keys and values of one node after another, with a zero after each node.
-                at, pairs = 0, list(_varints(_bytes(dense.get(10, b""))))
-                for number in ids if pairs else ():
-                    while pairs[at]:
-                        plain.node_tags.setdefault(number, {})[words[pairs[at]]] = words[pairs[at + 1]]
-                        at += 2
-                    at += 1
-            elif field == 3:
-                way = dict(_fields(_bytes(value)))
-                refs = tuple(_running(_bytes(way.get(8, b""))))
-                plain.ways.append(PlainWay(_whole(way[1]), refs, tags_of(way)))
-            elif field == 4:
-                relation = dict(_fields(_bytes(value)))
-                roles = [words[i] for i in _varints(_bytes(relation.get(8, b"")))]
-                kinds = [("node", "way", "relation")[kind] for kind in _varints(_bytes(relation.get(10, b"")))]
-                members = zip(roles, kinds, _running(_bytes(relation.get(9, b""))), strict=True)
-                plain.relations.append(PlainRelation(tags_of(relation), list(members)))
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The fields of a protocol buffer message: number and value, which is a whole number or bytes."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        kind = key & 7
-        if kind == 0:
-            value, at = _varint(data, at)
-            yield key >> 3, value
-        else:
-            size, at = _varint(data, at) if kind == 2 else ((8, at) if kind == 1 else (4, at))
-            yield key >> 3, data[at : at + size]
-            at += size
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-
-
-def _varints(data: bytes) -> Iterator[int]:
-    at = 0
-    while at < len(data):
-        value, at = _varint(data, at)
-        yield value
-
-
-def _running(data: bytes) -> Iterator[int]:
-    """Signed differences, summed up."""
-    total = 0
-    for value in _varints(data):
-        total += _signed(value)
-        yield total
-
-
-def _signed(value: int) -> int:
-    return value >> 1 ^ -(value & 1)
-
-
-def _whole(value: int | bytes) -> int:
-    assert isinstance(value, int)
-    return value
-
-
-def _bytes(value: int | bytes) -> bytes:
-    assert isinstance(value, bytes)
-    return value

@@ -6,25 +6,16 @@ Costs are the auditor's, which planning does not share.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from random import Random
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import linprog
 
 import veilroute as vr
 from plain_cliques import heaviest_area
-from veilroute.auditing import (
-    Spread,
-    Survey,
-    measure_risk,
-    members_of,
-    price_prefixes,
-    price_walks,
-    replay_playbook,
-    survey_problem,
-)
+from veilroute.auditing import Spread, Survey, price_walks, survey_problem
 
 Group = tuple[int, ...]
 
@@ -76,44 +67,6 @@ class Listed:
         total = math.fsum(self.prior[i] for i in group)
         heaviest = heaviest_area(group, lambda one, other: self.close[one][other], self.prior.__getitem__)
         return total > 0 and heaviest <= self.beta * total * (1 + 1e-9)
-
-
-def best_partition(problem: vr.Problem, privacy: vr.Privacy) -> Best:
-    """Over all sets that qualify, whatever their size: first the most probability, then the least sum."""
-    listed = Listed(problem, privacy)
-    groups = [tuple(members_of(mask)) for mask in range(1, 1 << listed.num)]
-    groups = [group for group in groups if listed.qualifies(group)]
-    if privacy.m is None:
-        costs = [math.fsum(listed.prior[i] * e for i, e in zip(g, listed.extras(g), strict=True)) for g in groups]
-    else:
-        costs = _prefix_costs(listed, groups, privacy.m)
-    pairs = [(group, cost) for group, cost in zip(groups, costs, strict=True) if math.isfinite(cost)]
-    if not pairs:
-        return Best(0.0, 0.0)
-    rows = np.zeros((listed.num, len(pairs)))
-    for at, (group, _) in enumerate(pairs):
-        rows[list(group), at] = 1
-    masses = np.array([math.fsum(listed.prior[i] for i in group) for group, _ in pairs])
-    once = LinearConstraint(rows, -np.inf, 1)
-    options = {"mip_rel_gap": 0}
-    whole = np.ones(len(pairs))
-    most = milp(-masses, constraints=once, integrality=whole, bounds=Bounds(0, 1), options=options)
-    enough = LinearConstraint(masses[None, :], -most.fun - 1e-8, np.inf)
-    least = milp(
-        np.array([cost for _, cost in pairs]), constraints=[once, enough], integrality=whole, bounds=Bounds(0, 1),
-        options=options,
-    )  # fmt: skip
-    chosen = np.flatnonzero(least.x > 0.5)
-    return Best(float(masses[chosen].sum()), math.fsum(pairs[at][1] for at in chosen))
-
-
-def _prefix_costs(listed: Listed, groups: list[Group], m: int) -> list[float]:
-    survey = listed.survey
-    weighed = type(survey)(survey.problem, survey.walking, survey.nodes, survey.watchers, survey.trips, True)
-    by_trip = [price_prefixes(weighed, trip, listed.members, m) for trip in survey.trips]
-    masks = [sum(1 << i for i in group) for group in groups]
-    pairs = list(zip(survey.trip_shares, by_trip, strict=True))
-    return [math.fsum(share * costs[mask] for share, costs in pairs) for mask in masks]
 
 
 def best_randomised(problem: vr.Problem, privacy: vr.Privacy) -> Best:
@@ -177,10 +130,3 @@ def small_problem(rng: Random, num: int) -> vr.Problem:
     priors += [[rng.choice([0.0, 1.0, 1.0, 2.0]) for _ in range(num - 2)] + [1.0, 1.0]]
     visibility: vr.Visibility = vr.WithinDistance(2) if rng.random() < 0.3 else vr.AtNode()
     return vr.Problem(domain, trips, labels[:num], visibility, prior=rng.choice(priors))
-
-
-def with_risk(playbook: vr.Playbook) -> vr.Playbook:
-    """The same, stating the risk that the auditor finds."""
-    found = measure_risk(replay_playbook(playbook, None))
-    claims = replace(playbook.claims, worst_posterior=found.worst, bayes_success=found.bayes_success)
-    return replace(playbook, claims=claims)

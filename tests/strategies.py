@@ -54,6 +54,18 @@ def build_visibility(rng: Random, kind: str, num_nodes: int) -> vr.Visibility:
             return vr.Explicit(sees)
 
 
+def rooms(
+    num: int, seed: int = 0, *, radius: float = 0, num_trips: int = 1, prior: list[float] | None = None
+) -> vr.Problem:
+    """A building with this many candidates, for what a handful of nodes does not show."""
+    domain = vr.generate_rooms(25, 25, seed=seed)
+    rng = Random(seed)
+    cells = [domain.label(node) for node in range(domain.num_nodes)]
+    trips = [vr.Trip(rng.choice(cells), rng.choice(cells), weight) for weight in (1.0, 2.0)[:num_trips]]
+    candidates = vr.draw_candidates(domain, trips[0].start, trips[0].goal, num, seed=seed)
+    return vr.Problem(domain, trips, candidates, vr.WithinDistance(radius), prior=prior)
+
+
 @st.composite
 def domains(draw: st.DrawFn, max_nodes: int = 8) -> vr.Domain:
     """Directed or not, connected or not, unit, integer, float or zero costs."""

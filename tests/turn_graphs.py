@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 import random
 from collections.abc import Collection, Iterator, Sequence
@@ -11,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import veilroute as vr
-from plain_turns import drawn_edges, drawn_rules, is_legal, neighbours
+from plain_turns import cheapest_after, drawn_edges, drawn_rules, is_legal, neighbours
 from veilroute.domain import Label, Turns, with_rules
 
 
@@ -49,32 +48,9 @@ class World:
         return (longer for head in self.out[walk[-1]] if self.is_legal(longer := (*walk, head)))
 
     def cheapest(self, walk: tuple[int, ...], goal: int, wanted: Collection[Collection[int]]) -> float:
-        """The cheapest legal way on to the goal that meets each of some sets of nodes, beyond what was walked.
-
-        By Dijkstra's algorithm over histories, as long as banned stretches need them.
-        """
-        kept = max([3, *map(len, self.turns.banned)]) - 1
-        everybody = tuple(frozenset(nodes) for nodes in wanted)
-
-        def unseen(left: frozenset[int], node: int) -> frozenset[int]:
-            return frozenset(i for i in left if node not in everybody[i])
-
-        first = frozenset(range(len(everybody)))
-        for node in walk:
-            first = unseen(first, node)
-        heap = [(0.0, walk[-kept:], first)]
-        settled = set()
-        while heap:
-            cost, past, left = heapq.heappop(heap)
-            if (past, left) in settled:
-                continue
-            settled.add((past, left))
-            if past[-1] == goal and not left:
-                return cost
-            for longer in self.steps(past):
-                step = self.cost(longer[-3:]) - self.cost(longer[-3:-1])
-                heapq.heappush(heap, (cost + step, longer[-kept:], unseen(left, longer[-1])))
-        return math.inf
+        """The cheapest legal way on to the goal that meets each of some sets of nodes, beyond what was walked."""
+        edges = [(tail, head, cost) for tail, heads in self.out.items() for head, cost in heads.items()]
+        return cheapest_after(edges, self.turns, walk, goal, wanted)
 
 
 def draw_world(seed: int, *, num_nodes: int | None = None) -> World:

@@ -49,7 +49,7 @@ def dump_canonical(data: object) -> bytes:
     return orjson.dumps(data, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
 
 
-def parse_json(raw: bytes, source: object) -> Any:
+def parse_json(raw: bytes, source: object, *, most_values: int = MAX_VALUES) -> Any:
     """Parse JSON, or raise a :class:`~veilroute.errors.FileFormatError` that names the source and line.
 
     Refused as well is an object with the same key twice, of which readers take the first, the last or both.
@@ -58,10 +58,10 @@ def parse_json(raw: bytes, source: object) -> Any:
         raise FileFormatError(source, "the file is empty; expected JSON")
     # Each value but the first follows one of these; those within text make it a bound from above.
     num_values = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
-    if num_values > MAX_VALUES:
-        large = f"about {num_values:,} values, and at most {MAX_VALUES:,} are read"
+    if num_values > most_values:
+        large = f"about {num_values:,} values, and at most {most_values:,} are read"
         raise FileFormatError(source, f"{large}; use .npz for a large network")
-    depth, num_keys = _measure(raw)
+    depth, num_keys = measure(raw)
     if depth > MAX_DEPTH:
         deep = f"nested {depth:,} deep, at most {MAX_DEPTH}"
         raise FileFormatError(source, f"not valid JSON for veilroute ({deep}); is it the right file?")
@@ -71,7 +71,7 @@ def parse_json(raw: bytes, source: object) -> Any:
     try:
         data = orjson.loads(raw)
         # The parser keeps the last of equal keys: then the data written again has fewer than the text.
-        is_lossy = num_keys != _measure(orjson.dumps(data))[1]
+        is_lossy = num_keys != measure(orjson.dumps(data))[1]
     except orjson.JSONDecodeError as error:
         problem = f"not valid JSON ({error.msg}); check that it is complete"
         raise FileFormatError(source, problem, error.lineno) from None
@@ -84,12 +84,12 @@ def parse_json(raw: bytes, source: object) -> Any:
     return data
 
 
-def _measure(raw: bytes) -> tuple[int, int]:
-    """How deep JSON is nested and how many keys it has; exact where it is valid up to its end."""
+def measure(raw: bytes, chunk_size: int = _CHUNK) -> tuple[int, int]:
+    """How deep JSON is nested and how many keys it has; exact if it is valid up to its end."""
     depth = deepest = num_keys = spot = 0
     is_text = False
     while spot < len(raw):
-        chunk = raw[spot : spot + _CHUNK]
+        chunk = raw[spot : spot + chunk_size]
         spot += len(chunk)
         if b"\\" in chunk:
             if (len(chunk) - len(chunk.rstrip(b"\\"))) % 2 and spot < len(raw):

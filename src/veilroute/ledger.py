@@ -536,10 +536,6 @@ def _check_place(ledger: Ledger, entry: Entry) -> None:
     """Raise when an entry does not belong at the end of a ledger."""
     if ledger.entries and entry.date < ledger.entries[-1].date:
         raise InvalidInputError("date", f"a day from {ledger.entries[-1].date} on, that of the last entry", entry.date)
-    if entry.since is not None and entry.since > entry.date:
-        raise InvalidInputError(
-            "since", f"a day up to {entry.date}, the first on which the playbook is used", entry.since
-        )
     if entry.parent is not None and not ledger.journal.holds(entry.parent):
         expected = "the ledger that the playbook was planned under: this is another one, or lines of it are missing"
         raise InvalidInputError("ledger", expected)

@@ -461,7 +461,6 @@ class Linking:
         """The numbers of places of a map that are going to be planned for: newcomers are people from now on."""
         numbers = self.roster.enter(domain, places, privacy, close)
         self._seen.clear()
-        self._days_of.clear()
         self.__dict__.pop("_without", None)
         self.__dict__.pop("_doors", None)
         return numbers

@@ -356,7 +356,7 @@ class _Rest:
             return self._nowhere()
         engine, completions = FieldsEngine(self.task), Completions(self.task)
         best: tuple[tuple[bool, float, float], PlannedClass, Members] | None = None
-        for left in self._choices():
+        for number, left in enumerate(self._choices()):
             if best is not None and self._num_doors(left) < self._num_doors(best[2]):
                 break
             planned = self._plan(left, engine, completions)
@@ -364,6 +364,8 @@ class _Rest:
                 mass = math.fsum(self.owner.masses[list(left)].tolist())
                 value = (self._qualifies(left), mass, -self._price(planned))
                 best = (value, planned, left) if best is None or value > best[0] else best
+                if not number:
+                    break  # nobody drops out, so it does not matter if there are too many to choose from
         assert best is not None, "those covered so far only have to reach the goal"
         _, planned, left = best
         own = {int(self.task.members[i]): planned.own[0, i] for i in planned.members if planned.own}

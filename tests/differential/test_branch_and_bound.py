@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -11,22 +12,19 @@ from hypothesis import strategies as st
 import veilroute as vr
 from paper_searches import Best, PlainSearch
 from reference import World, best_partition
-from strategies import build_domain, build_visibility, privacies, problems
+from strategies import build_domain, privacies, problems
 from veilroute import Watch
 from veilroute.covering import k_and_ell, prepare_task
 from veilroute.partition import Partition, partition_df_bb, partition_merge_bb
 
 
-def run(problem: vr.Problem, privacy: vr.Privacy, method: str, **options: str) -> tuple[Partition, Best]:
-    search = PlainSearch(World(problem), privacy.k, privacy.ell)
-    task = prepare_task(problem)
+def run(problem: vr.Problem, privacy: vr.Privacy, method: str, **options: Any) -> tuple[Partition, Best]:
+    search, task = PlainSearch(World(problem), privacy.k, privacy.ell), prepare_task(problem)
+    rule = k_and_ell(problem, task, privacy)
     if method == "merge-bb":
-        return partition_merge_bb(
-            problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch(), **options
-        ), search.run_merge_bb()
-    return partition_df_bb(
-        problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch(), **options
-    ), search.run_df_bb(new_first=options.get("branch_order") != "join-first")
+        return partition_merge_bb(problem, task, rule, seed=0, watch=Watch(), **options), search.run_merge_bb()
+    found = partition_df_bb(problem, task, rule, seed=0, watch=Watch(), **options)
+    return found, search.run_df_bb(new_first=options.get("branch_order") != "join-first")
 
 
 SEARCHES = [("merge-bb", {}), ("df-bb", {}), ("df-bb", {"branch_order": "join-first"})]
@@ -70,20 +68,15 @@ def test_kernels_go_the_same_way_as_the_pseudo_code(method: str, options: dict[s
 
 @pytest.mark.parametrize("num_problems", [20, pytest.param(400, marks=pytest.mark.slow)])
 def test_termination_by_mean_cost_loses_no_optimum(num_problems: int) -> None:
-    """Partitions are left whose qualifying classes are dear although cheap ones may follow; see the module's text."""
+    """Partitions are left with expensive qualifying classes although cheap ones may follow; see the module's text."""
     for number in range(num_problems):
         rng = random.Random(f"means-{number}")
         domain = build_domain(rng, "tree", "integer", 14)
         problem = vr.Problem(domain, [vr.Trip(0, 13)], rng.sample(range(1, 13), 9))
         privacy = vr.Privacy(rng.choice([2, 3]), 1, spread="all-pairs")
-        found = partition_merge_bb(
-            problem,
-            task := prepare_task(problem),
-            k_and_ell(problem, task, privacy),
-            seed=0,
-            watch=Watch(),
-            engine="fields",
-        )
+        task = prepare_task(problem)
+        rule = k_and_ell(problem, task, privacy)
+        found = partition_merge_bb(problem, task, rule, seed=0, watch=Watch(), engine="fields")
         assert found.improvements[-1].mac == pytest.approx(vr.solve(problem, privacy).mac, abs=1e-9)
 
 
@@ -97,34 +90,29 @@ def test_the_order_of_merges_does_not_change_the_optimum(problem: vr.Problem, pr
     assert playbook.mac == (None if mac is None else pytest.approx(mac, abs=1e-9))
 
 
+def rooted(seed: int, num: int) -> vr.Problem:
+    rng = random.Random(seed)
+    domain = build_domain(rng, "tree", "integer", 14)
+    return vr.Problem(domain, [vr.Trip(0, 13)], rng.sample(range(1, 13), num))
+
+
 def test_random_orders_depend_on_the_seed() -> None:
-    rng = random.Random(11)
-    domain = build_domain(rng, "tree", "integer", 14)
-    problem = vr.Problem(domain, [vr.Trip(0, 13)], rng.sample(range(1, 13), 8))
-    privacy = vr.Privacy(2, 1, spread="all-pairs")
+    problem = rooted(11, 8)
     task = prepare_task(problem)
-    ways = {
-        tuple(i.mac for i in partition_merge_bb(
-            problem, task, k_and_ell(problem, task, privacy), seed=seed, watch=Watch(), merge_order="random"
-        ).improvements)
-        for seed in range(5)
-    }  # fmt: skip
-    assert len(ways) > 2
+    rule = k_and_ell(problem, task, vr.Privacy(2, 1, spread="all-pairs"))
+    ways = [
+        partition_merge_bb(problem, task, rule, seed=seed, watch=Watch(), merge_order="random") for seed in range(5)
+    ]
+    assert len({tuple(i.mac for i in way.improvements) for way in ways}) > 2
 
 
-def test_full_memory_of_partitions_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When no more partitions can be remembered some are met twice, and the optimum stays."""
-    rng = random.Random(4)
-    domain = build_domain(rng, "tree", "integer", 14)
-    problem = vr.Problem(domain, [vr.Trip(0, 13)], rng.sample(range(1, 13), 9), build_visibility(rng, "at", 14))
+def test_full_memory_of_partitions_changes_nothing() -> None:
+    """Memory grows; when no more partitions can be remembered some are met twice, and the optimum stays."""
+    problem = rooted(4, 9)
     task = prepare_task(problem)
-    privacy = vr.Privacy(3, 1, spread="all-pairs")
-    whole = partition_merge_bb(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch())
-    monkeypatch.setattr("veilroute.partition.merge_bb._FIRST_ROOM", 4)
-    grown = partition_merge_bb(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch())
-    monkeypatch.setattr("veilroute.partition.merge_bb.CLOSED_BYTES", 0)
-    forgetful = partition_merge_bb(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch())
-    assert whole.classes == grown.classes == forgetful.classes
-    assert forgetful.is_completed
-    assert (whole.num_visited, whole.num_duplicates) == (grown.num_visited, grown.num_duplicates)
-    assert forgetful.num_visited > whole.num_visited
+    rule = k_and_ell(problem, task, vr.Privacy(3, 1, spread="all-pairs"))
+    whole = partition_merge_bb(problem, task, rule, seed=0, watch=Watch())
+    forgetful = partition_merge_bb(problem, task, rule, seed=0, watch=Watch(), closed_bytes=0)
+    assert whole.classes == forgetful.classes
+    assert whole.is_completed and forgetful.is_completed
+    assert forgetful.num_visited > whole.num_visited > 1 << 12

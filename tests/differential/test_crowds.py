@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass
 from itertools import combinations
 from random import Random
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,8 +17,7 @@ import pytest
 import veilroute as vr
 from door_towns import door_problem, winding_town
 from veilroute import OutOfTimeError, Watch
-from veilroute.arrays import Floats, Members, as_members
-from veilroute.covering import FieldsEngine, k_and_ell, prepare_task
+from veilroute.covering import FieldsEngine, Members, as_members, k_and_ell, prepare_task
 from veilroute.domain import Turns, with_rules
 from veilroute.partition import (
     CrowdedSpace,
@@ -28,6 +26,7 @@ from veilroute.partition import (
     anneal_classes,
     greedy_partition,
     is_crowded,
+    other_limits,
     partition_by_bitmask,
     partition_by_columns,
 )
@@ -99,7 +98,7 @@ def draw_case(seed: int, *, has_turns: bool) -> Case:
 def draw_prices(case: Case, rng: Random) -> Prices:
     """Prices about as high as what members pay in some class, and a few cuts."""
     num = case.space.num
-    duals: Floats = np.zeros(num)
+    duals = np.zeros(num)
     for i in range(num):
         paid = [share / len(members) for members, share in case.shares.items() if i in members]
         duals[i] = rng.uniform(-0.2, 1.3) * (rng.choice(paid) if paid else 0.1)
@@ -167,7 +166,7 @@ def test_proofs_agree_with_tables(seed: int) -> None:
     rule = k_and_ell(problem, task, privacy)
     if not is_crowded(task, rule):
         pytest.skip("classes are few")
-    with patch("veilroute.partition.exact._is_crowded", return_value=False):
+    with other_limits(tables=0):
         playbook = vr.solve(problem, privacy)
     table = partition_by_bitmask(problem, task, rule, watch=Watch())
     rank = np.argsort(space.order)
@@ -211,12 +210,12 @@ def test_all_stand_apart_where_all_pairs_must() -> None:
 
 def test_floors_of_many_members_remember_less_and_stop_in_time() -> None:
     case = draw_case(3, has_turns=False)
-    with patch("veilroute.partition.crowded_space._MOST_STROLLED", 1.0):
-        space = CrowdedSpace(case.space.task, case.space.rule.renumbered(np.argsort(case.space.order)))
-        left = iter(range(5))
-        with pytest.raises(OutOfTimeError):
-            space.prepare(Watch(should_stop=lambda: next(left, None) is None))
-        space.prepare(Watch())
+    rule = case.space.rule.renumbered(np.argsort(case.space.order))
+    space = CrowdedSpace(case.space.task, rule, most_strolled=1.0)
+    left = iter(range(5))
+    with pytest.raises(OutOfTimeError):
+        space.prepare(Watch(should_stop=lambda: next(left, None) is None))
+    space.prepare(Watch())
     assert (space.floors <= case.space.floors).all()
     for members, cost in case.costs.items():
         assert space.floors[np.ix_(members, members)].max() <= cost * (1 + 1e-9), members
@@ -240,7 +239,5 @@ def test_a_stop_at_any_moment_leaves_a_plan_and_a_bound_that_holds() -> None:
 @pytest.mark.slow
 def test_the_same_bytes_for_any_number_of_threads() -> None:
     problem = draw_space(7, 24)[0]
-    with patch("veilroute.partition.crowded_space.num_threads", return_value=1):
-        alone = vr.solve(problem, vr.Privacy(k=3, ell=250)).to_json()
-    with patch("veilroute.partition.crowded_space.num_threads", return_value=3):
-        assert vr.solve(problem, vr.Privacy(k=3, ell=250)).to_json() == alone
+    alone, three = (vr.solve(problem, vr.Privacy(k=3, ell=250), workers=num).to_json() for num in (1, 3))
+    assert alone == three

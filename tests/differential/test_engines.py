@@ -6,6 +6,7 @@ import itertools
 import math
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import assume, given, settings
 
@@ -13,29 +14,28 @@ import veilroute as vr
 from reference import Adjacency, adjacency, covering_cost, watchers
 from strategies import problems
 from veilroute import Watch
-from veilroute.arrays import Floats, Node
 from veilroute.covering import (
     HEURISTICS,
     AStarEngine,
     CoveringTask,
     CoveringWalk,
     FieldsEngine,
+    Method,
+    Node,
     PostTable,
+    compute_class_costs,
     prepare_task,
     walk_cost,
 )
 from veilroute.kernels import Estimator, estimate_state
-from veilroute.kernels.jit import jit
+
+METHODS = [Method(by_table, back_size) for by_table in (True, False) for back_size in (0, 1, 2)]
 
 
-@jit
-def estimate_states(estimator: Estimator) -> Floats:
+def estimate_states(estimator: Estimator) -> npt.NDArray[np.float64]:
     """The heuristic at every state, a row for each set of targets left, a column for each node."""
-    values = np.empty((1 << estimator.ends.size, estimator.to_goal.size))
-    for left in range(values.shape[0]):
-        for node in range(values.shape[1]):
-            values[left, node] = estimate_state(estimator, node, left)
-    return values
+    lefts, nodes = range(1 << estimator.ends.size), range(estimator.to_goal.size)
+    return np.array([[estimate_state(estimator, node, left) for node in nodes] for left in lefts])
 
 
 def all_engines(task: CoveringTask) -> dict[str, AStarEngine | FieldsEngine]:
@@ -94,6 +94,8 @@ def check_all_engines(problem: vr.Problem) -> None:
                 else:
                     assert found.status == "optimal", name
                     assert is_covering_walk(found, task, graph, trip, groups), name
+            by_fields = [engine.find(group, trip).walk for name, engine in engines.items() if name.startswith("fields")]
+            assert len({walk.tobytes() for walk in by_fields}) == 1, "the walk must not depend on the method"
 
 
 @pytest.mark.slow
@@ -155,19 +157,33 @@ def test_tour_is_exact_where_every_target_has_one_watcher(problem: vr.Problem) -
     assert value == pytest.approx(FieldsEngine(task).find(everyone).cost, rel=1e-12)
 
 
-@settings(max_examples=300)
-@given(problems(max_nodes=10, max_candidates=6, max_trips=1))
-def test_costs_of_many_sets_at_once(problem: vr.Problem) -> None:
+@given(problems())
+def test_every_method_gives_every_subset_its_covering_cost(problem: vr.Problem) -> None:
     task = prepare_task(problem)
-    num = len(task.members)
-    assume(num)
-    graph = adjacency(problem.domain)
+    assume(task.members)
+    num, graph, engine = len(task.members), adjacency(problem.domain), FieldsEngine(task)
     seen = [watchers(problem, problem.candidate_nodes[i]) for i in task.members]
-    engine = FieldsEngine(task)
-    for size in range(1, num + 1):
+    needed = np.arange(1 << num) > 0
+    results = [compute_class_costs(task, needed, Watch(), method).costs for method in (*METHODS, None)]
+    for trip, size in itertools.product(range(task.num_trips), range(1, num + 1)):
         sets = list(itertools.combinations(range(num), size))
-        expected = [covering_cost(graph, task.starts[0], task.goals[0], [seen[i] for i in s]) for s in sets]
-        assert engine.costs(sets) == pytest.approx(np.array(expected), rel=1e-12)
+        expected = [covering_cost(graph, task.starts[trip], task.goals[trip], [seen[i] for i in s]) for s in sets]
+        assert engine.costs(sets, trip) == pytest.approx(np.array(expected), rel=1e-12)
+        for result in results:
+            assert result[trip, [sum(1 << i for i in s) for s in sets]] == pytest.approx(np.array(expected), rel=1e-12)
+
+
+@given(problems())
+def test_base_costs_and_coverability(problem: vr.Problem) -> None:
+    task, graph = prepare_task(problem), adjacency(problem.domain)
+    for position in problem.counted:
+        seen = watchers(problem, problem.candidate_nodes[position])
+        trips = zip(problem.start_nodes, problem.goal_nodes, strict=True)
+        costs = [covering_cost(graph, s, g, [seen]) for s, g in trips]
+        if all(np.isfinite(costs)):
+            assert task.base_costs[:, task.members.index(position)] == pytest.approx(costs)
+        else:
+            assert position in task.uncoverable
 
 
 def plain_astar(

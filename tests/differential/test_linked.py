@@ -14,7 +14,6 @@ from itertools import chain, combinations
 from pathlib import Path
 from random import Random
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
@@ -24,6 +23,7 @@ from plain_links import Links, UnclearError
 from reference import adjacency, distances
 from scipy_optima import Oracle, draw_case
 from veilroute.entries import LEDGER_FORMAT, TRIPS, Entry, Gap, Identity, Place, entry_of, places_of
+from veilroute.partition.limits import other_limits
 
 NUM_QUICK, NUM_PROBLEMS = 20, 300
 
@@ -274,7 +274,7 @@ def compare(seed: int, path: Path) -> None:
     problem = replace(problem, past=ledger.past(problem, privacy))
     playbook = vr.solve(problem, privacy)
     check(playbook, oracle)
-    with patch("veilroute.partition.exact.MAX_TRIED", 0):
+    with other_limits(tried=0):
         check(vr.solve(problem, privacy), oracle)
     # Who has no trip today may lose what was promised, where trips are expected.
     report = ledger.add(playbook, day="2026-11-16", anyway=oracle.trips == "expected").check()

@@ -1,45 +1,31 @@
-"""Shared prefixes on grids, by padding and layer by layer, and what the planner makes of them."""
+"""Shared prefixes: what domains they are found on, how the optimum goes with m, and what is too much work."""
 
 from __future__ import annotations
-
-import random
 
 import pytest
 
 import veilroute as vr
-from reference import best_partition
-from veilroute.covering import has_two_colours
+from veilroute.covering import fits_memory, has_two_colours, prepare_task
+from veilroute.partition import other_limits
 
 
-def random_grid(rng: random.Random) -> vr.Problem:
-    height, width = rng.randint(2, 5), rng.randint(3, 6)
-    rows = ["".join("@" if rng.random() < 0.2 else "." for _ in range(width)) for _ in range(height)]
-    domain = vr.grid_domain([*rows[:-1], "." * width])
-    start, goal = (domain.label(rng.randrange(domain.num_nodes)) for _ in range(2))
-    candidates = [domain.label(i) for i in rng.sample(range(domain.num_nodes), min(5, domain.num_nodes))]
-    return vr.Problem(domain, [vr.Trip(start, goal)], candidates, vr.WithinDistance(rng.choice([0, 0, 1, 2])))
+def one_trip(domain: vr.Domain, num: int, seed: int, *, radius: float = 0) -> vr.Problem:
+    ends = domain.label(0), domain.label(domain.num_nodes - 1)
+    candidates = vr.draw_candidates(domain, *ends, num, seed=seed)
+    return vr.Problem(domain, [vr.Trip(*ends)], candidates, vr.WithinDistance(radius))
 
 
-def test_padding_and_layers_and_brute_force_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    num_proved = 0
-    for number in range(60):
-        rng = random.Random(f"grid-{number}")
-        problem = random_grid(rng)
-        privacy = vr.Privacy(rng.choice([2, 2, 3]), 1, rng.randint(1, 14), rng.choice(["witness", "all-pairs"]))
-        if privacy.k > len(problem.counted):
-            continue
-        padded = vr.solve(problem, privacy)
-        with monkeypatch.context() as patch:
-            patch.setattr("veilroute.covering.prefixes.has_two_colours", lambda _domain: False)
-            layered = vr.solve(problem, privacy)
-        _, anonymized, mac = best_partition(problem, privacy)
-        for playbook in (padded, layered):
-            assert playbook.status == ("optimal" if anonymized else "infeasible")
-            assert playbook.claims.num_anonymized == anonymized
-            assert playbook.mac == (None if mac is None else pytest.approx(mac, abs=1e-9))
-            assert vr.audit(playbook).holds
-        num_proved += bool(mac)
-    assert num_proved > 15
+@pytest.mark.parametrize(("k", "m"), [(2, 1), (2, 12), (3, 30), (2, 400)])
+def test_columns_and_tables_agree(k: int, m: int) -> None:
+    problem = one_trip(vr.generate_rooms(25, 25, seed=5), 13, 5)
+    by_columns = vr.solve(problem, vr.Privacy(k=k, m=m))
+    with other_limits(tried=20):
+        by_table = vr.solve(problem, vr.Privacy(k=k, m=m))
+    assert by_columns.status == by_table.status == "optimal"
+    assert by_columns.mac == pytest.approx(by_table.mac, abs=1e-9)
+    for playbook in (by_columns, by_table):
+        assert playbook.certificate is not None
+        assert vr.audit(playbook).verdict == "holds"
 
 
 def test_colours() -> None:
@@ -59,47 +45,45 @@ def test_colours() -> None:
 
 @pytest.mark.slow
 def test_the_optimum_rises_with_m_to_that_of_whole_routes_and_is_never_above_the_papers_planners() -> None:
-    domain = vr.generate_rooms(20, 26, seed=4)
-    ends = (domain.label(0), domain.label(domain.num_nodes - 1))
-    problem = vr.Problem(domain, [vr.Trip(*ends)], vr.draw_candidates(domain, *ends, 8, seed=1))
+    problem = one_trip(vr.generate_rooms(20, 26, seed=4), 8, 1)
     whole = vr.solve(problem, vr.Privacy(k=3))
     longest = max(len(route) for group in whole.classes for route in group.routes)
     macs = []
     for m in (1, 5, 20, longest, longest + 30):
         best = vr.solve(problem, vr.Privacy(k=3, m=m))
-        assert best.status == "optimal"
+        assert best.status == "optimal" and best.mac is not None
         assert vr.audit(best).holds
         macs.append(best.mac)
         for planner in ("m-pbp", "cbp", "rbp"):
             other = vr.solve(problem, vr.Privacy(k=3, m=m), planner=planner)
-            assert other.mac is not None
-            assert best.mac is not None
-            assert best.mac <= other.mac + 1e-12
-    assert macs == sorted(macs)  # type: ignore[type-var]
+            assert other.mac is not None and best.mac <= other.mac + 1e-12
+    assert macs == sorted(macs)
     assert macs[0] == 0
     assert macs[-1] == pytest.approx(whole.mac)
 
 
-def test_too_much_work_is_m_pbp_without_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    domain = vr.generate_streets(7, 7, seed=2)
-    start = domain.label(0)
-    problem = vr.Problem(domain, [vr.Trip(start, start)], vr.draw_candidates(domain, start, start, 6, seed=5))
-    privacy = vr.Privacy(k=2, ell=0, m=12)
-    best = vr.solve(problem, privacy)
-    monkeypatch.setattr("veilroute.covering.prefixes.MAX_WORK", 0)
-    spared = vr.solve(problem, privacy)
-    assert (best.status, spared.status) == ("optimal", "feasible")
-    assert spared.classes == vr.solve(problem, privacy, planner="m-pbp").classes
-    assert best.mac is not None
-    assert spared.mac is not None
-    assert best.mac <= spared.mac
+def test_too_much_work_is_m_pbp_without_proof() -> None:
+    """One edge that costs nothing, so that no m is beyond all routes; and nodes of more than two colours."""
+    town = vr.generate_streets(7, 7, seed=2)
+    tails, heads, costs = town.edge_arrays()
+    domain = vr.Domain.from_edges(town.num_nodes, tails, heads, [0.0, *costs[1:].tolist()])
+    problem = one_trip(domain, 6, 5)
+    best, spared = (vr.solve(problem, vr.Privacy(k=2, ell=0, m=m)) for m in (12, 10**7))
+    assert (best.status, spared.status, spared.mac_lower_bound) == ("optimal", "feasible", None)
+    assert spared.classes == vr.solve(problem, vr.Privacy(k=2, ell=0, m=10**7), planner="m-pbp").classes
+
+
+def test_prefixes_that_would_not_fit_the_memory_are_not_priced() -> None:
+    square = vr.grid_domain(["." * 90] * 90)
+    cells = [square.label(node) for node in range(1, 801)]
+    fits = [
+        fits_memory(prepare_task(vr.Problem(square, [vr.Trip((89, 0), (89, 89))], cells[:num]))) for num in (500, 800)
+    ]
+    assert fits == [True, False]
 
 
 def test_stopped_before_it_is_priced() -> None:
-    domain = vr.generate_rooms(20, 26, seed=4)
-    ends = (domain.label(0), domain.label(domain.num_nodes - 1))
-    problem = vr.Problem(domain, [vr.Trip(*ends)], vr.draw_candidates(domain, *ends, 8, seed=1))
+    problem = one_trip(vr.generate_rooms(20, 26, seed=4), 8, 1)
     playbook = vr.solve(problem, vr.Privacy(k=2, m=20), should_stop=lambda: True)
-    assert playbook.status == "feasible"
-    assert playbook.mac_lower_bound is None
+    assert (playbook.status, playbook.mac_lower_bound) == ("feasible", None)
     assert vr.audit(playbook).holds

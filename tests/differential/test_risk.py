@@ -1,14 +1,14 @@
-"""Planning by risk against programmes that scipy solves (tests/scipy_optima.py)."""
+"""The best plans under a bound on the risk, against programmes that scipy solves (tests/scipy_optima.py)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from unittest.mock import patch
 
 import pytest
 
 import veilroute as vr
 from scipy_optima import Oracle, check, draw_case
+from veilroute.partition import other_limits
 
 NUM_QUICK, NUM_PROBLEMS = 80, 200
 FOR_NOTHING = 762  #: where detours are 0 but for rounding
@@ -20,7 +20,7 @@ def compare(seed: int) -> None:
     oracle = Oracle(world, privacy)
     best = oracle.partition()
     check(vr.solve(world.problem, privacy), oracle, best)
-    with patch("veilroute.partition.exact.MAX_TRIED", 0):
+    with other_limits(tried=0):
         check(vr.solve(world.problem, privacy), oracle, best)
     drawn = replace(privacy, mechanism="randomised")
     oracle = Oracle(world, drawn)
@@ -36,3 +36,13 @@ def test_optima_equal_those_of_scipy(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(NUM_QUICK, NUM_PROBLEMS))
 def test_more_optima_equal_those_of_scipy(seed: int) -> None:
     compare(seed)
+
+
+def test_where_being_together_costs_nothing_but_rounding_everybody_is_hidden() -> None:
+    """So did this never end: the programme took what dropping somebody costs for nothing as well."""
+    rooms = vr.generate_rooms(seed=11)
+    start, goal = rooms.label(0), rooms.label(rooms.num_nodes - 1)
+    problem = vr.Problem(rooms, [vr.Trip(start, goal)], vr.draw_candidates(rooms, start, goal, 8, seed=1))
+    playbook = vr.solve(problem, vr.Privacy(risk=0.5, m=5, mechanism="randomised"))
+    assert playbook.status == "optimal" and playbook.claims.hidden_mass == pytest.approx(1)
+    assert playbook.claims.expected_mac == pytest.approx(0, abs=1e-9)

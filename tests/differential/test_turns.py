@@ -14,9 +14,10 @@ from veilroute.covering import StateGraph, Sweeper, search_graph
 SEEDS = [*range(60), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(60, 1000))]
 
 
+@pytest.mark.parametrize("num_closed", [0, 5])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_covering_walks_are_the_cheapest_legal_ones(seed: int) -> None:
-    problem, edges, turns = drawn_problem(seed)
+def test_covering_walks_are_the_cheapest_legal_ones(seed: int, num_closed: int) -> None:
+    problem, edges, turns = drawn_problem(seed, num_closed)
     trip = problem.trips[0]
     assert isinstance(trip.start, int)
     assert isinstance(trip.goal, int)

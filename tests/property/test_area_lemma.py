@@ -1,4 +1,4 @@
-"""The lemma on areas: whoever sees less of routes, or links fewer trips, is no surer of any area.
+"""The lemma on areas: an observer who sees less of routes, or links fewer trips, is no surer of any area.
 
 Beliefs are worked out from the files of playbooks by tests/plain_areas.py, for every prefix of the routes, every union
 of groups, and every choice of linked trips on each of which everybody is hidden.

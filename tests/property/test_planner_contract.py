@@ -150,7 +150,7 @@ def check_status(playbook: vr.Playbook, planner: str, options: dict[str, Any]) -
 @pytest.mark.parametrize("planner", BOUNDED_ONLY)
 def test_planners_that_draw_their_beginning_need_a_finite_m(planner: str, line5: vr.Domain) -> None:
     problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
-    with pytest.raises(vr.InvalidInputError, match=f"Privacy.m: expected a whole number for the planner {planner}"):
+    with pytest.raises(vr.InvalidInputError, match="Privacy.m: expected a whole number"):
         vr.solve(problem, vr.Privacy(k=2), planner=planner)
 
 
@@ -196,17 +196,3 @@ def test_buildings_of_every_kind_pass_the_audit(visibility: vr.Visibility, movem
         for m in (1, 9, 60):
             report = vr.audit(vr.solve(problem, vr.Privacy(k=3, ell=6, m=m, spread=spread), planner=planner))
             assert report.holds, report.to_text()
-
-
-def test_asking_for_more_privacy_never_costs_less() -> None:
-    domain = vr.generate_streets(9, 9, seed=2)
-    start = domain.label(0)
-    candidates = vr.draw_candidates(domain, start, start, 10, seed=5)
-    problem = vr.Problem(domain, [vr.Trip(start, start)], candidates)
-    macs = [vr.solve(problem, vr.Privacy(k=k)).mac for k in (1, 2, 3, 5, 10)]
-    assert all(mac is not None for mac in macs)
-    assert macs == sorted(macs, key=float)  # type: ignore[arg-type]
-    assert macs[0] == 0
-    strict = vr.solve(problem, vr.Privacy(k=3, ell=300, spread="all-pairs"))
-    loose = vr.solve(problem, vr.Privacy(k=3, ell=300, spread="witness"))
-    assert loose.claims.num_anonymized >= strict.claims.num_anonymized

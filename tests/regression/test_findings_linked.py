@@ -1,8 +1,13 @@
-"""What a review found in the audit of linked trips: each of these was accepted, or took hours."""
+"""Findings of the privacy reviews about linked trips: each was accepted, by the ledger or the auditor, or took hours.
+
+F2 (draws named twice), F3 and F15 (missing trips), F5 (doors and names), F9 (areas), F12 (effort, and what is assumed),
+F14 (the same doors under other names).
+"""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -14,14 +19,15 @@ import pytest
 import veilroute as vr
 from commands import Command, Outcome
 from drawn_books import triangle_book
+from ledger_weeks import append_line, write_chain
 from linked_entries import entry
-from plain_links import Links, UnclearError
+from plain_links import Links, UnclearError, gap
+from reference import adjacency, distances
 from street_samples import little_town
 from veilroute import Closure
 from veilroute.auditing import Observer, measure_gaps, see_entry, see_playbook
-from veilroute.cli.main import run
+from veilroute.cli import run
 from veilroute.entries import Entry, Place, entry_of
-from veilroute.journal import append
 from veilroute.ledger import close_to_earlier
 from veilroute.linking import Linking
 from veilroute.replanning import change_domain
@@ -34,11 +40,13 @@ MONDAY = ["Adams Evans Hayes", "Baker Clark Davis Frank Green"]
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+
     def call(*arguments: object) -> Outcome:
         capsys.readouterr()
-        code = run([str(argument) for argument in arguments])
-        return Outcome(code, *capsys.readouterr())
+        return Outcome(run(list(map(str, arguments))), *capsys.readouterr())
 
     return call
 
@@ -65,36 +73,50 @@ def routes(book: vr.Playbook) -> list[tuple[object, ...]]:
     return sorted(tuple(group.shared(0)) for group in book.hidden_classes)
 
 
-def is_broken_in_table(report: vr.LinkedReport) -> bool:
-    text = report.to_text()
+def is_broken_in_table(text: str) -> bool:
     return any("!" in line for line in text[text.index("Left of each candidate") :].splitlines()[2:])
 
 
-def test_f15_no_broken_promise_stands_below_all_claims_hold() -> None:
-    """Clark is hidden on Monday and refused on Friday: the table said 1!-, and above it that all claims hold."""
+WITHOUT_CLARK = ["Adams Evans Hayes", "Baker Davis Frank Green"]
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+@pytest.mark.parametrize("trips", ["occasional", "expected", "listed"])
+def test_f15_a_place_that_was_hidden_and_has_no_route_later_keeps_its_promise(
+    command: Command, trips: str, is_listed: bool
+) -> None:
+    """Clark has no route on Friday: its Monday trip is identified, where a missing trip shows.
+
+    A ledger of the first format takes it for shown if Clark is listed. The ledger, its check and the auditor agree; no
+    broken promise stands below "all claims hold".
+    """
     monday = caterer(PEOPLE[:8], MONDAY)
-    friday = caterer(PEOPLE[:8], ["Adams Evans Hayes", "Baker Davis Frank Green"])
-    report = vr.audit_linked([monday, friday])
-    assert (report.verdict == "violated") == is_broken_in_table(report)
-    expected = vr.audit_linked([monday, friday], trips="expected")
-    assert expected.verdict == "violated" and is_broken_in_table(expected)
-    assert "Clark" in expected.claims[0].evidence
-    assert report.verdict == "holds"  # where trips are occasional, Clark may just have ordered nothing on Friday
-    clark = next(each for each in report.candidates if each.name == "Clark")
-    assert [step and step.num_left for step in clark.over_time] == [5, 5]
-
-
-@pytest.mark.parametrize("trips", ["occasional", "expected"])
-def test_f15_with_a_ledger_too(trips: str, tmp_path: Path, command: Command) -> None:
-    days = [caterer(PEOPLE[:8], MONDAY), caterer(PEOPLE[:8], ["Adams Evans Hayes", "Baker Davis Frank Green"])]
-    ledger = vr.new_ledger(tmp_path / "ledger.jsonl", trips=trips)
-    for at, book in enumerate(days):
-        book.write(tmp_path / f"{at}.json")
-        ledger = ledger.add(book, day=f"2026-11-1{6 + at}", anyway=True)
-    done = command("audit", tmp_path / "0.json", tmp_path / "1.json", "--ledger", tmp_path / "ledger.jsonl", "--strict")
-    assert done.code == (0 if trips == "occasional" else 1)
-    assert f"(trips: {trips})" in done.out
-    assert ("1!-" in done.out) == (trips == "expected")
+    friday = caterer([each for each in PEOPLE[:8] if is_listed or each != "Clark"], WITHOUT_CLARK)
+    first = {"format": "veilroute-ledger/1"} if trips == "listed" else {"format": "veilroute-ledger/2", "trips": trips}
+    write_chain(Path("ledger.jsonl"), [], first)
+    is_broken = trips == "expected" or (trips == "listed" and is_listed)
+    ledger = vr.read_ledger("ledger.jsonl").add(monday, day="2026-11-16")
+    for name, book in (("monday.json", monday), ("friday.json", friday)):
+        book.write(name)
+    asked = command("ledger", "add", "ledger.jsonl", "friday.json", "--date", "2026-11-20")
+    assert (asked.code, "Clark" in asked.err) == (is_broken, is_broken)
+    if is_broken:
+        with pytest.raises(vr.UnsafeLedgerError) as caught:
+            ledger.add(friday, day="2026-11-20")
+        assert caught.value.names == ("Clark",)
+        ledger.add(friday, day="2026-11-20", anyway=True)
+    report = vr.read_ledger("ledger.jsonl").check()
+    short = [(each.name, len(each.left), each.is_hidden, each.since) for each in report.short]
+    # Where the last list does not have Clark, the last that does hides it.
+    assert short == ([("Clark", 1, not is_listed, "2026-11-20")] if is_broken else [])
+    assert command("ledger", "check", "ledger.jsonl").code == is_broken
+    audited = command("audit", "monday.json", "friday.json", "--ledger", "ledger.jsonl", "--strict")
+    assert (audited.code, is_broken_in_table(audited.out)) == (is_broken, is_broken)
+    if trips != "listed":
+        alone = vr.audit_linked([monday, friday], trips=trips)
+        assert (alone.verdict, alone.to_dict()["trips"]) == ("violated" if is_broken else "holds", trips)
+        clark = next(each for each in alone.candidates if each.name == "Clark")
+        assert [step and step.num_left for step in clark.over_time] == [5, 1 if is_broken else 5]
 
 
 def test_f2_a_randomised_playbook_that_is_named_twice_is_drawn_twice(tmp_path: Path, command: Command) -> None:
@@ -120,25 +142,17 @@ def test_f2_a_partition_that_is_named_twice_tells_nothing_more() -> None:
 TUESDAY = ["Adams Evans Hayes Irwin", "Baker Clark Davis Frank Green"]
 
 
-def test_f3_what_looks_the_same_on_the_street_gets_the_same_verdict() -> None:
+def test_f3_what_looks_the_same_on_the_street_gets_the_same_verdict(tmp_path: Path) -> None:
     """Irwin joins on Tuesday. Whether Monday's list had it, without a route, is the same to who watches."""
-    unlisted, refused = caterer(PEOPLE[:8], MONDAY), caterer(PEOPLE, MONDAY)
-    tuesday = caterer(PEOPLE, TUESDAY)
+    unlisted, refused, tuesday = caterer(PEOPLE[:8], MONDAY), caterer(PEOPLE, MONDAY), caterer(PEOPLE, TUESDAY)
     assert routes(unlisted) == routes(refused)
-    assert vr.audit_linked([unlisted, tuesday]).verdict == vr.audit_linked([refused, tuesday]).verdict == "holds"
-    for monday in (unlisted, refused):
-        report = vr.audit_linked([monday, tuesday], trips="expected")
-        assert report.verdict == "violated"
-        assert "Irwin is left with it alone" in report.claims[0].evidence
-        assert report.to_dict()["trips"] == "expected"
-
-
-def test_f3_who_leaves_the_list_is_seen_to_leave_where_trips_are_expected() -> None:
-    monday = caterer(PEOPLE[:8], MONDAY)
-    without_clark = caterer([each for each in PEOPLE[:8] if each != "Clark"], [MONDAY[0], "Baker Davis Frank Green"])
-    assert vr.audit_linked([monday, without_clark]).verdict == "holds"
-    report = vr.audit_linked([monday, without_clark], trips="expected")
-    assert report.verdict == "violated" and "Clark" in report.claims[0].evidence
+    for trips, verdict, left in (("occasional", "holds", 4), ("expected", "violated", 1)):
+        for number, monday in enumerate((unlisted, refused)):
+            assert vr.audit_linked([monday, tuesday], trips=trips).verdict == verdict
+            ledger = vr.new_ledger(tmp_path / f"{trips}{number}.jsonl", trips=trips).add(monday, day="2026-11-16")
+            report = ledger.add(tuesday, day="2026-11-17", anyway=True).check()
+            irwin = next(each for each in report.candidates if each.name == "Irwin")
+            assert (report.safe, len(irwin.left)) == (verdict == "holds", left)
 
 
 def test_f3_newcomers_are_hidden_among_newcomers() -> None:
@@ -149,18 +163,17 @@ def test_f3_newcomers_are_hidden_among_newcomers() -> None:
     assert vr.audit_linked([monday, mixed], trips="expected").verdict == "violated"
 
 
-def test_f3_the_assumption_is_printed_and_in_the_json(tmp_path: Path, command: Command) -> None:
-    caterer(PEOPLE[:8], MONDAY).write(tmp_path / "a.json")
-    caterer(PEOPLE, TUESDAY).write(tmp_path / "b.json")
-    files = (tmp_path / "a.json", tmp_path / "b.json")
-    assert "a day without a trip says nothing (trips: occasional)" in command("audit", *files).out
-    done = command("audit", *files, "--trips", "expected")
-    assert done.code == 1 and "a missing trip shows (trips: expected)" in done.out
-    assert '"trips": "expected"' in command("audit", *files, "--trips", "expected", "--json").out.replace('":"', '": "')
-    assert command("audit", *files, "--trips", "listed").code == 2
-    assert command("audit", files[0], "--trips", "expected").code == 2
-    vr.new_ledger(tmp_path / "ledger.jsonl")
-    assert command("audit", "--ledger", tmp_path / "ledger.jsonl", "--trips", "expected").code == 2
+def test_f3_the_assumption_is_printed_and_in_the_json(command: Command) -> None:
+    caterer(PEOPLE[:8], MONDAY).write("a.json")
+    caterer(PEOPLE, TUESDAY).write("b.json")
+    for options, trips, code in (((), "occasional", 0), (("--trips", "expected"), "expected", 1)):
+        done = command("audit", "a.json", "b.json", *options)
+        assert done.code == code and f"(trips: {trips})" in done.out
+        assert json.loads(command("audit", "a.json", "b.json", *options, "--json").out)["trips"] == trips
+    vr.new_ledger("ledger.jsonl")
+    for words in (("a.json", "b.json", "--trips", "listed"), ("a.json", "--trips", "expected")):
+        assert command("audit", *words).code == 2
+    assert command("audit", "--ledger", "ledger.jsonl", "--trips", "expected").code == 2
 
 
 def cells(rows: int, places: dict[str, tuple[int, int]], groups: Sequence[str], ell: float) -> vr.Playbook:
@@ -171,7 +184,7 @@ def cells(rows: int, places: dict[str, tuple[int, int]], groups: Sequence[str], 
     return book_of(problem, vr.Privacy(k=2, ell=ell), classes)
 
 
-def test_f14_the_same_doors_under_other_names_and_a_little_off_keep_their_history(tmp_path: Path) -> None:
+def test_f14_the_same_doors_under_other_names_and_a_little_off_keep_their_history() -> None:
     """An office exports its list again, with numbers for names and another geocoder: nobody had a history then."""
     doors = {"Adams": (2, 1), "Baker": (2, 5), "Clark": (2, 9), "Davis": (4, 3)}
     monday = cells(6, doors, ["Adams Baker", "Clark Davis"], ell=2)
@@ -185,7 +198,7 @@ def test_f14_the_same_doors_under_other_names_and_a_little_off_keep_their_histor
     assert report.verdict == "violated"
     assert len(report.candidates) == 4 and report.playbooks[-1].num_identified == 4
     assert len(report.matched) == 4
-    assert "4 places taken for the same under another name: Customer 0 for Adams" in report.to_text()
+    assert "Customer 0 for Adams" in report.to_text()
     same = book_of(problem, vr.Privacy(k=2, ell=2), [[first, second], [third, fourth]])
     assert vr.audit_linked([monday, same]).verdict == "holds"
 
@@ -202,7 +215,7 @@ def test_f14_what_the_user_says_of_two_places_comes_first(tmp_path: Path) -> Non
     ledger = ledger.different("Clark", "Evans")
     report = vr.audit_linked([monday, tuesday], ledger=path)
     assert report.verdict == "violated" and not report.matched
-    assert "Said in the ledger: Clark and Evans are different places." in report.to_text()
+    assert "Clark and Evans are different places" in report.to_text()
     ledger.same("Clark", "Evans")
     assert vr.audit_linked([monday, tuesday], ledger=path).verdict == "holds"
 
@@ -237,6 +250,20 @@ def refusals(days: Sequence[Entry]) -> list[str]:
     return said
 
 
+@pytest.mark.parametrize("domain", ["map 1", "map 2"])
+def test_f14_the_same_doors_under_other_names_are_the_same_in_a_ledger(tmp_path: Path, domain: str) -> None:
+    """An office exports its list again, with numbers for names and another geocoder: nobody is new."""
+    doors = [400.0 * at for at in range(4)]
+    ledger = vr.new_ledger(tmp_path / "ledger.jsonl").enter(numbered(doors, "ab cd", 1))
+    tuesday = numbered([door + 8 for door in doors], "ac bd", 2, names="No.")
+    tuesday = replace(tuesday, domain=domain)
+    with pytest.raises(vr.UnsafeLedgerError) as caught:
+        ledger.enter(tuesday)
+    assert caught.value.names == ("No. 1", "No. 2", "No. 3", "No. 4")
+    report = ledger.enter(tuesday, anyway=True).check()
+    assert [len(each.left) for each in report.candidates] == [1] * 4
+
+
 @pytest.mark.parametrize("ell", [0, 60, 300])
 @pytest.mark.parametrize("apart", [30, 90, 200, 240])
 def test_f14_a_list_that_was_numbered_again_is_refused(apart: int, ell: float) -> None:
@@ -267,6 +294,17 @@ def test_f14_a_place_that_moved_to_where_nobody_was_is_known_by_its_name() -> No
     assert refusals([close, numbered([40, 12, 2000, 3000], "ab cd", 2)]) == []
 
 
+def test_f14_how_near_a_place_must_come_is_as_far_as_either_promise_goes() -> None:
+    """The second of two doors that are 200 m apart moves to 60 m from where the first one was."""
+    doors, moved = [0.0, 200.0], [900.0, 60.0]
+    exact = gap(numbered(doors, "ab", 1).places[0], numbered(moved, "ab", 2).places[1])
+    wider = exact + 0.01
+    for first, second, is_refused in ((0, 0, False), (exact, exact, False), (wider, 0, True), (0, wider, True)):
+        monday, tuesday = numbered(doors, "ab", 1, ell=first), numbered(moved, "ab", 2, ell=second)
+        tuesday = replace(tuesday, places=(replace(tuesday.places[0], label="New"), tuesday.places[1]))
+        assert bool(refusals([monday, tuesday])) == is_refused, (first, second)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_f14_a_list_that_was_geocoded_again_is_the_same_list(seed: int) -> None:
     """Every day each door is 5 to 15 m from where it was, and three have a neighbour 12 m away: nothing is refused."""
@@ -283,14 +321,6 @@ def test_f14_a_list_that_was_geocoded_again_is_the_same_list(seed: int) -> None:
     assert [len(Linking(days).left(person)) for person in range(12)] == [6] * 12
 
 
-def test_f14_many_days_of_many_places_are_linked_quickly() -> None:
-    """Six lists of 120 doors, geocoded anew each day: every earlier spot counts, and few are near."""
-    rng = Random(1)
-    classes = "".join(map(chr, range(0x100, 0x100 + 120)))
-    days = [numbered([90.0 * at + rng.uniform(-8, 8) for at in range(120)], classes, day) for day in range(1, 7)]
-    assert refusals(days) == []
-
-
 def test_f14_what_the_user_says_of_a_place_that_moved_resolves_it(tmp_path: Path, command: Command) -> None:
     monday = numbered([0, 100, 200, 300], "ab cd", 1)
     tuesday = numbered([109, 209, 9, 309], "ab cd", 2)
@@ -304,25 +334,23 @@ def test_f14_what_the_user_says_of_a_place_that_moved_resolves_it(tmp_path: Path
         ledger = vr.read_ledger(path)
     report = ledger.enter(tuesday).check()
     assert report.safe and [each.name for each in report.moved] == ["Customer 1", "Customer 2", "Customer 3"]
-    out = command("ledger", "check", path).out
-    assert "3 places moved by 50 m or more under the same name: Customer 1 (109 m)" in out
     audited = vr.audit_linked([], ledger=path)
     assert [name for name, _ in audited.moved] == ["Customer 1", "Customer 2", "Customer 3"]
-    assert "3 places moved by 50 m or more under the same name: Customer 1 (109 m)" in audited.to_text()
+    for text in (command("ledger", "check", path).out, audited.to_text()):
+        assert "Customer 1 (109 m)" in text
 
 
 def test_f14_a_ledger_that_holds_such_a_list_can_be_put_right(tmp_path: Path, command: Command) -> None:
     path = tmp_path / "ledger.jsonl"
-    ledger = vr.new_ledger(path).enter(numbered([0, 100, 200, 300], "ab cd", 1))
-    append(path, "veilroute-ledger/2", numbered([109, 209, 9, 309], "ab cd", 2).to_dict())  # by an earlier version
+    vr.new_ledger(path).enter(numbered([0, 100, 200, 300], "ab cd", 1))
+    append_line(path, numbered([109, 209, 9, 309], "ab cd", 2).to_dict())  # by an earlier version
     for one, other in (("Customer 2", "Customer 1"), ("Customer 3", "Customer 2")):
         assert command("ledger", "check", path).code == 2
         said = command("ledger", "different", path, one, other)
-        assert said.code == 0 and "cannot be told from each other yet" in said.err
+        assert said.code == 0 and said.err
     assert command("ledger", "different", path, "Customer 1", "Customer 3").code == 0
     assert command("ledger", "check", path).code == 0
-    ledger = vr.read_ledger(path)
-    assert ledger.is_clear()
+    assert vr.read_ledger(path).is_clear()
 
 
 def test_f14_places_that_were_never_listed_together_may_be_one(tmp_path: Path) -> None:
@@ -384,7 +412,7 @@ def test_f14_distances_that_are_left_out_of_a_line_are_missed(tmp_path: Path) ->
         vr.new_ledger(path).add(monday, day="2026-11-16").enter(replace(line, close=close, parent=None), anyway=True)
         found = {each.claim: each.verdict for each in vr.audit_linked([monday, tuesday], ledger=path).claims}
         assert found["recorded"] == recorded and found["linked"] == "violated"
-    append(path, "veilroute-ledger/2", replace(line, playbook="?", close=((0, 7, 0, 1.0),)).to_dict())
+    append_line(path, replace(line, playbook="?", close=((0, 7, 0, 1.0),)).to_dict())
     with pytest.raises(vr.FileFormatError, match="line 4"):
         vr.read_ledger(path).check()
 
@@ -422,46 +450,79 @@ def compare_distances(seed: int) -> int:
     return num_found
 
 
-@pytest.mark.parametrize(("num_clusters", "size"), [(7, 6), (8, 6), (12, 10)])
-def test_f12_clustered_places_are_decided_quickly(num_clusters: int, size: int) -> None:
-    """Of each cluster one place counts; every cluster more took seven times as long, for each person."""
-    letters = [chr(0x4E00 + at) for at in range(num_clusters * size)]
-    near = tuple(pair for at in range(num_clusters) for pair in combinations(range(at * size, (at + 1) * size), 2))
-    for k, is_kept in ((num_clusters, True), (num_clusters + 1, False)):
-        day = replace(entry("".join(letters)), near=near, privacy=vr.Privacy(k=k, ell=5))
-        observer = Observer()
-        observer.link(see_entry(day))
-        observer.link(see_entry(replace(day, date="2026-11-02", playbook="2")))
-        assert (not observer.broken) == is_kept and not observer.undecided
+def clusters(num: int, size: int) -> list[tuple[int, int]]:
+    """Places of which those of one cluster are close to each other; one of each cluster counts."""
+    return [pair for at in range(num) for pair in combinations(range(at * size, (at + 1) * size), 2)]
 
 
-def test_f12_what_cannot_be_decided_is_not_said_to_hold(tmp_path: Path) -> None:
-    """Rings of five, every place doubled: two apart in each, and nothing but trying shows that there are no more."""
-    rings, num = 8, 80
-    near = []
-    for ring in range(rings):
-        for one, other in combinations(range(10), 2):
-            if (one // 2 - other // 2) % 5 in (0, 1, 4):
-                near.append((10 * ring + one, 10 * ring + other))
+def doubled_rings(num: int) -> list[tuple[int, int]]:
+    """Rings of five, every place doubled: two of each ring are apart, and nothing but trying shows that no more are."""
+    pairs = [pair for ring in range(num) for pair in combinations(range(10 * ring, 10 * ring + 10), 2)]
+    return [(a, b) for a, b in pairs if (a % 10 // 2 - b % 10 // 2) % 5 in (0, 1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("near", "num", "most"),
+    [(clusters(7, 6), 42, 7), (clusters(12, 10), 120, 12), (doubled_rings(8), 80, 16)],
+    ids=["7 clusters", "12 clusters", "rings"],
+)
+def test_f12_who_stands_apart_is_decided_quickly(near: list[tuple[int, int]], num: int, most: int) -> None:
+    """Plain backtracking would not end. What the auditor cannot decide it does not say to hold."""
     letters = "".join(chr(0x4E00 + at) for at in range(num))
-    day = replace(entry(letters), near=tuple(near), privacy=vr.Privacy(k=2 * rings + 1, ell=5))
-    observer = Observer()
-    observer.link(see_entry(day))
-    assert not observer.broken and len(observer.undecided) == num
+    for k, is_kept in ((most, True), (most + 1, False)):
+        day = replace(entry(letters), near=tuple(near), privacy=vr.Privacy(k=k, ell=9))
+        days = [day, replace(day, date="2026-11-02", playbook="2")]
+        linking, observer = Linking(days), Observer()
+        assert all((linking.broken(person) is None) == is_kept for person in range(num))
+        assert not linking.undecided
+        for each in days:
+            observer.link(see_entry(each))
+        assert (not observer.broken and not observer.undecided) == is_kept
+        assert not observer.undecided or (len(observer.undecided) == num and not observer.broken)
 
 
-def test_f12_what_a_playbook_assumes_of_earlier_days_is_printed(tmp_path: Path) -> None:
-    monday = caterer(PEOPLE[:4], ["Adams Baker", "Clark Davis"], k=2)
-    path = tmp_path / "ledger.jsonl"
-    ledger = vr.new_ledger(path).add(monday, day="2026-11-16")
-    problem, three = caterer(PEOPLE[:4], [], k=3).problem, vr.Privacy(k=3)
-    past = ledger.past(problem, three, since="2026-11-17")
-    tuesday = vr.solve(replace(problem, past=past), three)
-    ledger.add(tuesday, day="2026-11-17")
-    report = vr.audit_linked([monday, tuesday], ledger=path)
-    said = "Assumed for the playbook of 2026-11-17: trips before 2026-11-17 cannot be linked."
-    assert said in report.to_text()
+def test_f12_what_a_playbook_assumes_of_earlier_days_is_said(command: Command) -> None:
+    """Trips before Tuesday are said not to be linked: `ledger add` and the audit say so, and who pays if they are."""
+    monday, split = (caterer(PEOPLE[:4], groups, k=2) for groups in (["Adams Baker", "Clark Davis"], ["Adams Clark"]))
+    ledger = vr.new_ledger("week.jsonl").add(monday, day="2026-11-16")
+    past = ledger.past(split.problem, split.privacy, since="2026-11-17")
+    tuesday = replace(split, past=past)
+    tuesday.write("tuesday.json")
+    done = command("ledger", "add", "week.jsonl", "tuesday.json", "--date", "2026-11-17")
+    assert done.code == 0, done.err
+    for words in ("trips before 2026-11-17 cannot be linked", "Adams, Clark"):
+        assert words in " ".join(done.err.split())
+    report = vr.audit_linked([monday, tuesday], ledger="week.jsonl")
+    assert "trips before 2026-11-17 cannot be linked" in report.to_text()
     assert report.to_dict()["since"] == [{"playbook": "2026-11-17", "since": "2026-11-17"}]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_f9_a_playbook_under_a_risk_can_be_extended_and_keeps_its_promise(seed: int) -> None:
+    """With balls a longer beginning could raise a risk, and was refused. Areas are tried one by one here."""
+    rng = Random(seed)
+    domain = vr.generate_rooms(12, 14, seed=seed)
+    labels = [domain.label(node) for node in range(domain.num_nodes)]
+    start, goal, *places = rng.sample(labels, 10)
+    prior = [rng.choice([1.0, 2.0]) for _ in places]
+    problem = vr.Problem(domain, [vr.Trip(start, goal)], places, prior=prior)
+    book = vr.solve(problem, vr.Privacy(risk=0.5, ell=3, m=rng.choice([2, 4])))
+    before = [label for label in labels if label not in places and math.dist(label, start) == 1][:1]  # type: ignore[arg-type]
+    longer = vr.extend_playbook(book, before=[*before, start])
+    assert vr.audit(longer).holds
+
+    hidden = [label for group in longer.hidden_classes for label in group.members]
+    seen = {label: tuple(longer.route_for(label).nodes)[: longer.privacy.m] for label in hidden}
+    weight = dict(zip(places, prior, strict=True))
+    graph = adjacency(domain)
+    far = {one: distances(graph, domain.node(one)) for one in hidden}
+    for shown in set(seen.values()):
+        group = [label for label in hidden if seen[label] == shown]
+        for size in range(1, len(group) + 1):
+            for area in combinations(group, size):
+                if all(far[one][domain.node(other)] < 3 for one, other in combinations(area, 2)):
+                    total = sum(weight[label] for label in group)
+                    assert sum(weight[label] for label in area) <= 0.5 * total * (1 + 1e-9)
 
 
 def test_f9_areas_count_and_not_balls() -> None:
@@ -494,6 +555,18 @@ def test_fewer_trips_may_tell_more_under_a_risk_where_some_had_no_route() -> Non
     assert not observer.broken
     day("pqrsgh", 4)
     assert observer.broken
+
+
+def test_f5_a_ledger_counts_doors_and_not_names(command: Command) -> None:
+    """Two names at one door are left of a place: one place, in the table and in the plain data."""
+    first, second = (entry(groups, day=day, near=((0, 1), (2, 3))) for day, groups in enumerate(("abcd", "ab cd"), 1))
+    report = vr.new_ledger("week.jsonl").enter(first).enter(second, anyway=True).check()
+    assert [(len(each.left), each.num_left, each.qualifies) for each in report.candidates] == [(2, 1, False)] * 4
+    wide = [replace(each, privacy=vr.Privacy(k=2, ell=3)) for each in (first, second)]
+    apart = vr.new_ledger("wide.jsonl").enter(wide[0]).enter(wide[1], anyway=True).check()
+    assert [each.num_left for each in apart.candidates] == [2] * 4, "closer than ell is not yet one door"
+    done = command("ledger", "check", "week.jsonl", "--json")
+    assert (done.code, [each["num_left"] for each in json.loads(done.out)["candidates"]]) == (1, [1] * 4)
 
 
 def test_f14_what_cannot_be_compared_is_said(tmp_path: Path, command: Command) -> None:

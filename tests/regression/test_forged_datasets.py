@@ -11,14 +11,13 @@ import hashlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
 
 import veilroute as vr
-from changed_values import mutate, slots
+from changed_values import mutate
 from veilroute.bench import INDEX, SUMS, export_dataset, find_terrain, read_dataset, verify_dataset
 
 FIGURES = ("num_coverable", "num_anonymized", "mac", "mac_lower_bound")
@@ -31,27 +30,13 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def worse(path: Path, problem: vr.Problem, privacy: vr.Privacy) -> Callable[[], None]:
-    """Put an honest but worse plan in the place of an optimum, under the name of one."""
-
-    def put() -> None:
-        plan = vr.solve(problem, privacy, planner="pbp", partitioner="naive", seed=1).to_dict(embed_domain=False)
-        plan |= {"status": "optimal"}
-        plan["claims"] |= {"mac_lower_bound": plan["claims"]["mac"], "gap": 0.0}
-        path.write_text(json.dumps(plan), encoding="utf-8")
-
-    return put
-
-
 def make_fit(folder: Path, rng: Random) -> None:
     """The index tells of each optimum what its file says, and all checksums are right again."""
     index = json.loads((folder / INDEX).read_bytes())
     for entry in index["entries"] if isinstance(index.get("entries"), list) else []:
         try:
             data = json.loads((folder / f"optima/{entry['name']}.json").read_bytes())
-            entry |= {
-                name: data["claims"].get(name) for name in ("num_coverable", "num_anonymized", "mac", "mac_lower_bound")
-            }
+            entry |= {name: data["claims"].get(name) for name in FIGURES}
             entry["status"] = data["status"]
         except (OSError, KeyError, TypeError, AttributeError, json.JSONDecodeError):
             continue
@@ -78,7 +63,11 @@ def forge(folder: Path, rng: Random) -> None:
             except vr.VeilrouteError:  # an earlier change has damaged it
                 continue
             if asked.privacy.mechanism == "partition":
-                worse(folder / entry.optimum_path, asked.problem, asked.privacy)()
+                # An honest but worse plan in the place of an optimum, under the name of one.
+                plan = vr.solve(asked.problem, asked.privacy, planner="pbp", partitioner="naive", seed=1)
+                data = plan.to_dict(embed_domain=False) | {"status": "optimal"}
+                data["claims"] |= {"mac_lower_bound": data["claims"]["mac"], "gap": 0.0}
+                (folder / entry.optimum_path).write_text(json.dumps(data), encoding="utf-8")
         elif kind < 0.2:
             other = folder / rng.choice(entries).optimum_path
             other.write_bytes((folder / entry.optimum_path).read_bytes())
@@ -100,7 +89,7 @@ def forge(folder: Path, rng: Random) -> None:
         make_fit(folder, rng)
 
 
-@pytest.mark.parametrize("num", [60, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num", [40, pytest.param(300, marks=pytest.mark.slow)])
 def test_no_forged_data_set_has_a_false_optimum(exported: Path, tmp_path: Path, num: int) -> None:
     rng = Random("forged data sets")
     honest = {entry.name: entry for entry in read_dataset(exported).entries}
@@ -131,9 +120,3 @@ def test_no_forged_data_set_has_a_false_optimum(exported: Path, tmp_path: Path, 
     print(f"{came.total()} forged data sets: {dict(came)}, 0 false optima")
     assert came["an optimum refused or on trust"] > num / 20
     assert came["unreadable"] < num * 0.9
-
-
-def test_every_value_is_within_reach(exported: Path) -> None:
-    """The draw of values reaches figures, members and routes: a fuzz that changes nothing finds nothing."""
-    path = next((exported / "optima").iterdir())
-    assert {"mac", "members", "routes"} <= {key for _, key in slots(json.loads(path.read_bytes()))}

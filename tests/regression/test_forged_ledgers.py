@@ -141,10 +141,10 @@ def rename(week: Week, rng: Random) -> None:
 
 def move(week: Week, rng: Random) -> None:
     place = rng.choice(both_of(week, rng)[0]["places"])
-    if rng.random() < 0.5 or "at" not in place:
-        place.pop("at", None)
-    else:
+    if rng.random() < 0.5 and "at" in place:
         place["at"][-1] += rng.choice([-1, 1])
+    else:
+        place.pop("at", None)
 
 
 def regroup(week: Week, rng: Random) -> None:
@@ -195,26 +195,19 @@ def assume(week: Week, rng: Random) -> None:
 def misstate(week: Week, rng: Random) -> None:
     """Something else of a line."""
     entry, _ = both_of(week, rng)
-    what = rng.choice(["near", "no near", "prior", "kind", "domain", "occasion", "date", "refused", "parent"])
     num = len(entry["places"])
-    if what == "near":
-        entry["near"].append(sorted(rng.sample(range(num), 2)))
-    elif what == "no near":
-        entry["near"] = entry["near"][:-1]
-    elif what == "prior":
-        entry["prior"] = [rng.choice([1.0, 2.0]) for _ in range(num)]
-    elif what == "kind":
-        entry["kind"] = rng.choice(["day", "replan"])
-    elif what == "domain":
-        entry["domain"] = "0" * 64
-    elif what == "occasion":
-        entry["occasion"] = "Monday"
-    elif what == "date":
-        entry["date"] = rng.choice(["2026-10-31", "2026-11-02", "2027-01-01"])
-    elif what == "refused":
-        entry["refused"] = []
-    else:
-        entry["parent"] = None
+    other: dict[str, list[Any]] = {
+        "near": [[*entry["near"], sorted(rng.sample(range(num), 2))], entry["near"][:-1]],
+        "prior": [[rng.choice([1.0, 2.0]) for _ in range(num)]],
+        "kind": ["day", "replan"],
+        "domain": ["0" * 64],
+        "occasion": ["Monday"],
+        "date": ["2026-10-31", "2026-11-02", "2027-01-01"],
+        "refused": [[]],
+        "parent": [None],
+    }
+    name = rng.choice(["near", *other])
+    entry[name] = rng.choice(other[name])
 
 
 def misremember(week: Week, rng: Random) -> None:

@@ -13,7 +13,7 @@ import copy
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
+from changed_values import mutate
 from playbook_truth import Data, Truth
 from veilroute import playbook_from_json
 
@@ -87,60 +88,15 @@ def is_accepted(data: Data, ledger: Path | None = None) -> bool:
         return False
 
 
-def places_in(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Paths to all values below an object; the map is left alone, as it has a hash of its own."""
-    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    for key, value in items:
-        if (*path, key) != ("domain",):
-            yield (*path, key)
-            yield from places_in(value, (*path, key))
-
-
 def edit(data: Data, rng: Random, kind: str) -> None:
-    """Change one value anywhere; sections are as likely as each other, however large they are."""
+    """Change one value anywhere but in the map; sections are as likely as each other, however large they are."""
     sections = [key for key in data if key not in ("domain", "format", "domain_sha256")]
     if kind in LARGE:
         sections = ["claims", "classes", "status", "certificate", "options", "uncoverable"]
-        sections = [key for key in sections if key in data]
-    section = rng.choice(sections)
-    path = rng.choice([(section,), *places_in({section: data[section]})])
-    holder: Any = data
-    for key in path[:-1]:
-        holder = holder[key]
-    key, value = path[-1], holder[path[-1]]
-    what = rng.random()
-    if what < 0.15 or value is None:
-        if isinstance(holder, dict) and what < 0.1:
-            del holder[key]
-        elif isinstance(holder, dict):
-            holder[key] = rng.choice([None, 0, 0.1, 1, "x", []])
-        else:
-            holder.pop(key)
-    elif isinstance(value, bool):
-        holder[key] = not value
-    elif isinstance(value, int | float):
-        step = rng.choice([1e-6, -1e-6, 0.01, -0.01]) * (abs(value) or 1)
-        whole = rng.choice([value + 1, value - 1, value * 2, 0, -value])
-        holder[key] = whole if isinstance(value, int) or rng.random() < 0.5 else value + step
-    elif isinstance(value, str):
-        holder[key] = rng.choice(
-            ["optimal", "feasible", "infeasible", "witness", "all-pairs", "partition", "randomised", "total", "x"]
-        )
-    elif isinstance(value, list) and value:
-        i, j = rng.randrange(len(value)), rng.randrange(len(value))
-        match rng.choice(["drop", "double", "swap", "reverse", "empty", "copy"]):
-            case "drop":
-                value.pop(i)
-            case "double":
-                value.insert(j, copy.deepcopy(value[i]))
-            case "swap":
-                value[i], value[j] = value[j], value[i]
-            case "reverse":
-                value.reverse()
-            case "empty":
-                value.clear()
-            case "copy":
-                value[i] = copy.deepcopy(value[j])
+    section = rng.choice([key for key in sections if key in data])
+    part = {section: data.pop(section)}
+    mutate(rng, part, PLACES)
+    data |= part
 
 
 def rearrange(data: Data, rng: Random) -> None:

@@ -1,8 +1,9 @@
-"""The benchmark of linked days: its observer is right, it notices what a ledger would not keep, and it runs."""
+"""The benchmarks of linked days: their observers are right, notice what a ledger would not keep, and they run."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,9 @@ import veilroute as vr
 from linked import Figures, Watcher, rows_of
 from linked_entries import THERE, town
 from linked_weeks import ASSUMPTIONS, Drive
+from risk import linked_tables
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "risk.rst"
 A, B, C, D = (0, 2), (0, 5), (2, 0), (2, 3)
 
 
@@ -79,3 +82,10 @@ def test_the_observer_of_linked_weeks_finds_what_plans_without_a_ledger_show() -
     assert linked_weeks.left(seen, "c", [0]) == {"a", "b", "c"}
     assert linked_weeks.left(seen, "c", [0, 1]) == {"c"}
     assert linked_weeks.left(seen, "b", [0, 1]) == {"b"}
+
+
+def test_the_page_about_risk_shows_what_the_command_prints() -> None:
+    """That holds its observer of linked days, too. Out of date? `python benchmarks/risk.py --linked` prints tables."""
+    text = PAGE.read_text(encoding="utf-8")
+    for lines in linked_tables():
+        assert "\n".join(lines) in text

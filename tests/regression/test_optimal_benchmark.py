@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from unittest.mock import patch
 
 import pytest
 
 import optimal
 import veilroute as vr
+from veilroute.partition import other_limits
 
 
 def some(section: optimal.Section, num: int) -> optimal.Section:
@@ -36,7 +36,7 @@ def test_drawn_cases_are_proved_and_are_the_optimum(num: int, privacy: vr.Privac
         report = vr.audit(result.playbook)
         assert report.holds, report.to_text()
         assert all(verdict.checked for verdict in report.claims), report.to_text()
-        with patch("veilroute.partition.exact.MAX_TRIED", 20):
+        with other_limits(tried=20):
             tried = vr.solve(case.problem, case.privacy)
         assert result.playbook.apr == tried.apr
         assert result.playbook.mac == pytest.approx(tried.mac, abs=optimal.TOLERANCE)

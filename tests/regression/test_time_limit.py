@@ -6,14 +6,16 @@ import math
 from collections.abc import Iterator
 from random import Random
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 import veilroute as vr
-from veilroute.arrays import Floats, Indices
-from veilroute.covering import walks
-from veilroute.partition import class_space
+from veilroute.covering import Sweeper
 
 NUM = 120
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.uint32]
 
 
 class Sweeps:
@@ -26,21 +28,18 @@ class Sweeps:
 @pytest.fixture
 def whole_sweeps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sweeps]:
     count = Sweeps()
-    run = walks.Sweeper.run_from
+    run, fill = Sweeper.run_from, Sweeper.fill_rows
 
-    def counted(self: walks.Sweeper, nodes: Indices, values: Floats, limit: float = math.inf) -> Floats:
+    def counted(self: Sweeper, nodes: Indices, values: Floats, limit: float = math.inf) -> Floats:
         count.num += limit == math.inf  # who sees whom takes sweeps as far as one sees
         return run(self, nodes, values, limit)
 
-    fill = getattr(walks.Sweeper, "fill_rows", None)
-
-    def filled(self: walks.Sweeper, nodes: Indices, asked: Indices, out: Floats, limit: float = math.inf) -> None:
+    def filled(self: Sweeper, nodes: Indices, asked: Indices, out: Floats, limit: float = math.inf) -> None:
         count.num += len(out)
-        assert fill is not None
         fill(self, nodes, asked, out, limit)
 
-    monkeypatch.setattr(walks.Sweeper, "run_from", counted)
-    monkeypatch.setattr(walks.Sweeper, "fill_rows", filled, raising=False)
+    monkeypatch.setattr(Sweeper, "run_from", counted)
+    monkeypatch.setattr(Sweeper, "fill_rows", filled)
     yield count
 
 
@@ -73,33 +72,33 @@ def test_walks_of_a_stopped_search_take_no_sweep_each(
     assert vr.audit(book).holds
 
 
-def test_parting_routes_of_a_stopped_search_take_no_sweep_each(whole_sweeps: Sweeps) -> None:
-    book = vr.solve(building_problem(), vr.Privacy(k=2, m=9), planner="m-pbp", time_limit_s=1e-6)
-    assert book.claims.num_anonymized == NUM
-    assert whole_sweeps.num < NUM / 4
-    assert vr.audit(book).holds
-
-
-@pytest.mark.parametrize("partitioner", ["exact", "local-search"])
-def test_one_way_streets_are_hidden_even_without_time(whole_sweeps: Sweeps, partitioner: str) -> None:
-    book = vr.solve(street_problem(), vr.Privacy(k=3), planner="pbp", partitioner=partitioner, time_limit_s=1e-6)
-    assert book.claims.num_anonymized > NUM / 2
+@pytest.mark.parametrize(
+    ("k", "m", "planner", "partitioner"),
+    [(2, 9, "m-pbp", "exact"), (3, None, "pbp", "exact"), (3, None, "pbp", "local-search")],
+)
+def test_parting_routes_and_one_way_streets_take_no_sweep_each(
+    whole_sweeps: Sweeps, k: int, m: int | None, planner: str, partitioner: str
+) -> None:
+    problem = building_problem() if m else street_problem()
+    book = vr.solve(problem, vr.Privacy(k=k, m=m), planner=planner, partitioner=partitioner, time_limit_s=1e-6)
+    assert book.claims.num_anonymized == NUM if m else book.claims.num_anonymized > NUM / 2
     assert whole_sweeps.num < NUM / 4
     assert vr.audit(book).holds
 
 
 @pytest.mark.parametrize("problem", [building_problem(), building_problem(8, 2), street_problem()])
-def test_a_limit_that_is_not_reached_changes_nothing(problem: vr.Problem) -> None:
-    free = vr.solve(problem, vr.Privacy(k=2))
-    limited = vr.solve(problem, vr.Privacy(k=2), time_limit_s=10_000)
-    assert limited.to_json() == free.to_json()
+def test_a_limit_that_is_not_reached_and_the_number_of_cores_change_nothing(problem: vr.Problem) -> None:
+    free = vr.solve(problem, vr.Privacy(k=2), workers=1).to_json()
+    assert vr.solve(problem, vr.Privacy(k=2), time_limit_s=10_000).to_json() == free
+    assert vr.solve(problem, vr.Privacy(k=2), workers=3).to_json() == free
 
 
-@pytest.mark.parametrize("problem", [building_problem(8), building_problem(4, 2), street_problem()])
-def test_the_number_of_cores_changes_nothing(problem: vr.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
-    books = []
-    for num in (1, 2, 3):
-        monkeypatch.setattr(walks, "_NANOSECONDS_PER_LOOK", 1e5)
-        monkeypatch.setattr(class_space, "_CELLS_PER_THREAD", 50)
-        books.append(vr.solve(problem, vr.Privacy(k=2), workers=num).to_json())
-    assert books[0] == books[1] == books[2]
+def test_of_a_large_map_several_cores_sweep_parts() -> None:
+    town = vr.generate_streets(60, 60, seed=5)
+    labels = [town.label(node) for node in Random(1).sample(range(town.num_nodes), NUM + 2)]
+    problem = vr.Problem(town, [vr.Trip(labels[0], labels[1])], labels[2:])
+    books = {
+        vr.solve(problem, vr.Privacy(k=3), planner="pbp", partitioner="local-search", workers=n).to_json()
+        for n in (1, 3)
+    }
+    assert len(books) == 1

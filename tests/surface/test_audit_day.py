@@ -30,19 +30,11 @@ def test_a_day_holds_and_a_mark_in_a_file_is_found(command: Command, monday: Pat
     done = command("audit", "book.json", "--day", monday, "--reruns", 1, "--strict", "--terms", monday / "day.json")
     assert done.code == 0, done.out
     assert done.out.startswith("The day keeps its word: all 14 claims hold.")
-    told = done.out[: done.out.index("Claims")]
-    figures = (
-        "Places that may be behind an order:",
-        "How sure of an order at one place:",
-        "How sure of an order in an area",
-    )
-    assert sorted(figures, key=told.index) == list(figures)
     seen = vr.exposure(vr.read_playbook("book.json"), vr.read_day(monday / "day.json"))
     observer = json.loads(command("audit", "book.json", "--day", monday, "--reruns", 0, "--json").out)["observer"]
     assert observer["num_possible"] == seen.smallest_left
     assert observer["worst_place"] == pytest.approx(seen.worst)
     assert observer["worst_area"] == pytest.approx(seen.worst_area)
-    assert [name for name, _ in seen.rows()][:2] == [each.rstrip(":") for each in figures[:2]]
     with (monday / "report.pdf").open("ab") as file:
         file.write(b" ")
     (monday / ".jones").touch()
@@ -57,27 +49,28 @@ def test_a_day_holds_and_a_mark_in_a_file_is_found(command: Command, monday: Pat
 
 def test_without_reruns_it_is_unproved(command: Command, monday: Path) -> None:
     alone = ("audit", "book.json", "--day", monday / "day.json", "--reruns", 0)
-    assert command(*alone).code == 0
-    assert "UNPROVED  same-files" in command(*alone).out
+    done = command(*alone)
+    assert (done.code, "UNPROVED  same-files" in done.out) == (0, True)
     assert command(*alone, "--strict").code == 1
     data = json.loads((monday / "day.json").read_bytes())
     data["terms"]["seed"] = 5
     (monday / "terms.json").write_text(json.dumps(data["terms"]))
     other = command(*alone, "--terms", monday / "terms.json")
-    assert other.code == 1 and "others than expected: seed" in other.out and "OTHER     seed" in other.out
+    assert other.code == 1 and "OTHER     seed" in other.out
 
 
 def test_bad_input_is_one_line(command: Command, monday: Path) -> None:
-    assert_refused(command("audit", "book.json", "book.json", "--day", monday), "--day", "one playbook")
-    assert_refused(command("audit", "book.json", "--day", monday, "-k", 3), "--day", "one playbook")
-    assert_refused(command("audit", "book.json", "--reruns", 3), "--reruns", "--day DIR")
-    assert_refused(command("audit", "book.json", "--terms", "x"), "--terms", "--day DIR")
-    assert_refused(command("audit", "book.json", "--day", monday, "--reruns", -1), "--reruns", "0 to")
-    assert_refused(command("audit", "book.json", "--day", "nowhere", "--reruns", 0), "nowhere", "no such file")
-    assert_refused(command("audit", "book.json", "--day", ".", "--reruns", 0), "no day.json in it")
-    assert_refused(command("audit", "book.json", "--day", "book.json", "--reruns", 0), "not a day of a fleet")
-    (monday / "day.json").write_text('{"format": "veilroute-day/1", "mark": 1}')
-    assert_refused(command("audit", "book.json", "--day", monday, "--reruns", 0), "damaged day")
+    for words, said in (
+        (("book.json", "--day", monday), "--day: expected one playbook"),
+        (("--day", monday, "-k", 3), "--day: expected one playbook"),
+        (("--reruns", 3), "--reruns: expected --day DIR"),
+        (("--terms", "x"), "--terms: expected --day DIR"),
+        (("--day", monday, "--reruns", -1), "--reruns: expected"),
+        (("--day", "nowhere", "--reruns", 0), "nowhere: no such file"),
+        (("--day", ".", "--reruns", 0), "no day.json in it"),
+        (("--day", "book.json", "--reruns", 0), "not a day of a fleet"),
+    ):
+        assert_refused(command("audit", "book.json", *words), said)
 
 
 @pytest.mark.slow

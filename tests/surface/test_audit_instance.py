@@ -61,92 +61,70 @@ def bends_moved(degrees: float) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-def cheaper_street(graph: dict[str, Any]) -> None:
-    graph["edges"][0][2] -= 1
-
-
-def closed_street(graph: dict[str, Any]) -> None:
+def without_first_edge(graph: dict[str, Any]) -> None:
     streets = graph["streets"]
     for rows in (graph["edges"], *(streets[name] for name in ("lengths", "name_ids", "kind_ids", "bends"))):
         del rows[0]
 
 
-def longer_street(graph: dict[str, Any]) -> None:
-    graph["streets"]["lengths"][0] += 50
+def renamed(part: str, old: str, new: str) -> Callable[[dict[str, Any]], None]:
+    def change(graph: dict[str, Any]) -> None:
+        words = graph["streets"][part]
+        words[words.index(old)] = new
+
+    return change
 
 
-def renamed_street(graph: dict[str, Any]) -> None:
-    words = graph["streets"]["names"]
-    words[words.index("Rantatie")] = "Keskuskatu"
+def plus(number: float, *path: Any) -> Callable[[dict[str, Any]], None]:
+    def change(graph: dict[str, Any]) -> None:
+        holder: Any = graph
+        for key in path[:-1]:
+            holder = holder[key]
+        holder[path[-1]] += number
+
+    return change
 
 
-def other_kind(graph: dict[str, Any]) -> None:
-    words = graph["streets"]["kinds"]
-    words[words.index("primary")] = "service"
-
-
-def no_credits(graph: dict[str, Any]) -> None:
-    graph["streets"]["attribution"] = ""
-
-
-def swapped(names: dict[Any, str]) -> dict[Any, str]:
-    return names | {102: names[104], 104: names[102]}
-
-
-ALTERED: dict[str, tuple[Meant, str]] = {
-    "one candidate dropped": (
-        MEANT._replace(candidates=MEANT.candidates[:-1]),
-        "1 of the instance's 6 are missing: 104",
+FIRST, SECOND = MEANT.trips
+ALTERED: dict[str, Meant] = {
+    "1 of the instance's 6 are missing: 104": MEANT._replace(candidates=MEANT.candidates[:-1]),
+    "4 of the instance's 6 are missing": MEANT._replace(candidates=MEANT.candidates[:2]),
+    "1 are not in the instance: 107": MEANT._replace(candidates=(*MEANT.candidates, 107)),
+    "missing: 102, 1 are not in": MEANT._replace(candidates=(107, *MEANT.candidates[1:])),
+    "another order: number 0 is 102": MEANT._replace(candidates=MEANT.candidates[::-1]),
+    "k: the instance says 2, the playbook 1": with_privacy(k=1),
+    "k: the instance says 2, the playbook 3": with_privacy(k=3),
+    "m: the instance says the whole route, the playbook 1": with_privacy(m=1),
+    "ell: the instance says 100, the playbook 0": with_privacy(ell=0),
+    "measure: the instance says straight, the playbook cost": with_privacy(ell=100, measure="cost"),
+    "spread: the instance says witness, the playbook all-pairs": with_privacy(spread="all-pairs"),
+    "visibility: the instance says within 1 m straight, the playbook within 1000 m straight": MEANT._replace(
+        visibility=vr.WithinDistance(1000, "straight")
     ),
-    "four candidates dropped": (MEANT._replace(candidates=MEANT.candidates[:2]), "4 of the instance's 6 are missing"),
-    "a candidate added": (MEANT._replace(candidates=(*MEANT.candidates, 107)), "1 are not in the instance: 107"),
-    "a candidate replaced": (MEANT._replace(candidates=(107, *MEANT.candidates[1:])), "missing: 102, 1 are not in"),
-    "another order": (MEANT._replace(candidates=MEANT.candidates[::-1]), "another order: number 0 is 102"),
-    "k lowered": (with_privacy(k=1), "k: the instance says 2, the playbook 1"),
-    "k raised": (with_privacy(k=3), "k: the instance says 2, the playbook 3"),
-    "m of one node": (with_privacy(m=1), "m: the instance says the whole route, the playbook 1"),
-    "m of three nodes": (with_privacy(m=3), "m: the instance says the whole route, the playbook 3"),
-    "ell of nothing": (with_privacy(ell=0), "ell: the instance says 100, the playbook 0"),
-    "ell in seconds": (with_privacy(ell=100, measure="cost"), "measure: the instance says straight, the playbook cost"),
-    "ell read otherwise": (
-        with_privacy(spread="all-pairs"),
-        "spread: the instance says witness, the playbook all-pairs",
+    "visibility: the instance says within 1 m": MEANT._replace(visibility=vr.WithinDistance(1)),
+    "the playbook listed for 1 node": MEANT._replace(visibility=vr.Explicit({106: MEANT.candidates})),
+    "trips: trip 0 is 105 to 108 in the instance, 105 to 107": MEANT._replace(trips=(vr.Trip(105, 107), SECOND)),
+    "106 to 108 in the playbook": MEANT._replace(trips=(vr.Trip(106, 108), SECOND)),
+    "trip 1 is 101 to 112 with weight 2 in the instance, no": MEANT._replace(trips=(FIRST,)),
+    "trip 2 is no such trip in the instance": MEANT._replace(trips=(*MEANT.trips, vr.Trip(101, 108))),
+    "trip 0 is 105 to 108 in the instance": MEANT._replace(trips=MEANT.trips[::-1]),
+    "112 with weight 2 in the instance": MEANT._replace(trips=(FIRST, vr.Trip(101, 112))),
+    "102 is called 'Branch North' in the instance, 'Branch East' in the playbook; 1 more differ": MEANT._replace(
+        names=MEANT.names | {102: MEANT.names[104], 104: MEANT.names[102]}
     ),
-    "a radius of 1000": (
-        MEANT._replace(visibility=vr.WithinDistance(1000, "straight")),
-        "visibility: the instance says within 1 m straight, the playbook within 1000 m straight",
-    ),
-    "a radius by cost": (MEANT._replace(visibility=vr.WithinDistance(1)), "visibility: the instance says within 1 m"),
-    "seen by list": (MEANT._replace(visibility=vr.Explicit({106: MEANT.candidates})), "the playbook listed for 1 node"),
-    "another goal": (
-        MEANT._replace(trips=(vr.Trip(105, 107), MEANT.trips[1])),
-        "trips: trip 0 is 105 to 108 in the instance, 105 to 107 in the playbook",
-    ),
-    "another start": (MEANT._replace(trips=(vr.Trip(106, 108), MEANT.trips[1])), "106 to 108 in the playbook"),
-    "a trip dropped": (MEANT._replace(trips=MEANT.trips[:1]), "trip 1 is 101 to 112 with weight 2 in the instance, no"),
-    "a trip added": (MEANT._replace(trips=(*MEANT.trips, vr.Trip(101, 108))), "trip 2 is no such trip in the instance"),
-    "trips in another order": (MEANT._replace(trips=MEANT.trips[::-1]), "trip 0 is 105 to 108 in the instance"),
-    "another weight": (MEANT._replace(trips=(MEANT.trips[0], vr.Trip(101, 112))), "112 with weight 2 in the instance"),
-    "two names swapped": (
-        MEANT._replace(names=swapped(MEANT.names)),
-        "102 is called 'Branch North' in the instance, 'Branch East' in the playbook; 1 more differ",
-    ),
-    "a name dropped": (
-        MEANT._replace(names=dict(list(MEANT.names.items())[1:])),
-        "'Depot' in the instance, nothing in",
-    ),
-    "a name invented": (MEANT._replace(names={**MEANT.names, 106: "Bank"}), "106 is called nothing in the instance"),
-    "a bend moved by 50 m": (with_streets(bends_moved(0.00045)), "drawing: the bends of the street from 108 to 112"),
-    "a street renamed": (with_streets(renamed_street), "is called 'Rantatie' in the instance, 'Keskuskatu' in"),
-    "a street of another kind": (with_streets(other_kind), "is of the kind 'primary', not 'service'"),
-    "credits removed": (with_streets(no_credits), "drawing: the credits of the map"),
-    "a cheaper street": (
-        with_streets(cheaper_street),
-        "map: the edge from 101 to 102 costs 13.3 in the instance, 12.3",
-    ),
-    "a longer street": (with_streets(longer_street), "map: the edges are the same, but not what is measured"),
-    "a street closed": (with_streets(closed_street), "map: only the instance has the edge from 101 to 102"),
+    "'Depot' in the instance, nothing in": MEANT._replace(names=dict(list(MEANT.names.items())[1:])),
+    "106 is called nothing in the instance": MEANT._replace(names={**MEANT.names, 106: "Bank"}),
+    "drawing: the bends of the street from 108 to 112": with_streets(bends_moved(0.00045)),
+    "is called 'Rantatie' in the instance, 'Keskuskatu' in": with_streets(renamed("names", "Rantatie", "Keskuskatu")),
+    "is of the kind 'primary', not 'service'": with_streets(renamed("kinds", "primary", "service")),
+    "drawing: the credits of the map": with_streets(lambda graph: graph["streets"].update(attribution="")),
+    "map: the edge from 101 to 102 costs 13.3 in the instance, 12.3": with_streets(plus(-1, "edges", 0, 2)),
+    "map: the edges are the same, but not what is measured": with_streets(plus(50, "streets", "lengths", 0)),
+    "map: only the instance has the edge from 101 to 102": with_streets(without_first_edge),
 }
+CHEAPER, BENT, RENAMED = (
+    next(meant for words, meant in ALTERED.items() if part in words) for part in ("12.3", "bends", "Rantatie")
+)
 
 
 def write_meant(path: Path, meant: Meant = MEANT) -> Path:
@@ -176,28 +154,22 @@ def test_the_honest_playbook_passes(command: Command, tmp_path: Path, honest: vr
         assert all(item["agrees"] and item["playbook"] == item["instance"] for item in json.loads(out)["bound_to"])
 
 
-@pytest.mark.parametrize("what", ALTERED)
-def test_altered_playbooks_are_refused_and_the_difference_named(command: Command, tmp_path: Path, what: str) -> None:
-    meant, words = ALTERED[what]
+@pytest.mark.parametrize("words", ALTERED)
+def test_altered_playbooks_are_refused_and_the_difference_named(command: Command, tmp_path: Path, words: str) -> None:
+    meant = ALTERED[words]
     vr.solve(meant.problem, meant.privacy).write(tmp_path / "p.json")
-    assert command("audit", tmp_path / "p.json").code == 0, "the forger planned anew: by itself, it keeps its word"
+    assert command("audit", tmp_path / "p.json").code == 0, "the forger planned again: by itself, it keeps its word"
     code, out, _ = command("audit", tmp_path / "p.json", "--instance", write_meant(tmp_path / "meant.json"), "--json")
     assert code == 1
     assert [name for name, entry in claims_of(out).items() if not entry["holds"]] == ["instance"]
     assert words in claims_of(out)["instance"]["evidence"]
-    text = command("audit", tmp_path / "p.json", "--instance", tmp_path / "meant.json").out
-    assert "  VIOLATED  instance " in text
-    assert "  OTHER " in text
-    assert "the instance says: " in text
 
 
 def test_the_map_of_a_playbook_with_a_hash_only_comes_from_the_instance(command: Command, tmp_path: Path) -> None:
     instance = write_meant(tmp_path / "meant.json")
-    other = ALTERED["a cheaper street"][0]
-    vr.solve(other.problem, other.privacy).write(tmp_path / "p.json", embed_domain=False)
+    vr.solve(CHEAPER.problem, CHEAPER.privacy).write(tmp_path / "p.json", embed_domain=False)
     assert_refused(command("audit", tmp_path / "p.json", "--instance", instance), "SHA-256")
-    moved = ALTERED["a bend moved by 50 m"][0]
-    vr.solve(moved.problem, moved.privacy).write(tmp_path / "p.json", embed_domain=False)
+    vr.solve(BENT.problem, BENT.privacy).write(tmp_path / "p.json", embed_domain=False)
     code, out, _ = command("audit", tmp_path / "p.json", "--instance", instance, "--json")
     assert code == 1
     assert not claims_of(out)["shown"]["holds"]
@@ -246,19 +218,15 @@ def test_a_bend_4_km_away_is_false_whatever_the_hash_says(num_bends: int, place:
     report = vr.audit(vr.solve(meant.problem, meant.privacy))
     evidence = {verdict.claim: verdict.evidence for verdict in report.claims if not verdict.holds}
     assert list(evidence) == ["shown"]
-    ends = f"from {MEANT.domain.label(int(tails[edge]))} to {MEANT.domain.label(int(heads[edge]))}"
-    assert evidence["shown"] == (
-        f"the street {ends} is drawn {drawn:,.0f} m long, but said to be {streets.lengths[edge]:,.0f} m"
-    )
+    assert f"{drawn:,.0f} m long, but said to be {streets.lengths[edge]:,.0f} m" in evidence["shown"]
 
 
 def test_a_domain_that_is_drawn_otherwise_is_not_taken(tmp_path: Path, command: Command, honest: vr.Playbook) -> None:
     honest.write(tmp_path / "p.json")
-    instance = write_meant(tmp_path / "other.json", ALTERED["a street renamed"][0])
+    instance = write_meant(tmp_path / "other.json", RENAMED)
     assert_refused(command("audit", tmp_path / "p.json", "--domain", instance), "names, bends or coordinates")
     done = command("audit", tmp_path / "p.json", "--domain", write_meant(tmp_path / "meant.json"))
     assert done.code == 0
-    assert "only the map was compared; --instance compares the rest" in done.err
 
 
 def test_what_the_instance_does_not_state_is_not_taken_for_granted(
@@ -270,11 +238,7 @@ def test_what_the_instance_does_not_state_is_not_taken_for_granted(
     code, out, _ = command(*audit, "--json")
     entry = claims_of(out)["instance"]
     assert (code, entry["holds"], entry["checked"]) == (0, True, False)
-    assert (
-        "not stated by the instance: visibility (the playbook says a node sees itself only), k (the playbook says 3)"
-        in (entry["evidence"])
-    )
-    assert "  UNSTATED  k           3\n" in command(*audit).out
+    assert "not stated by the instance: visibility (" in entry["evidence"] and "k (the playbook" in entry["evidence"]
     code, out, _ = command(*audit, "-k", 3, "--ell", 0, "--m", "inf", "--spread", "witness", "--radius", 0, "--json")
     assert (code, claims_of(out)["instance"]["checked"]) == (0, True)
     for option, value, said in (
@@ -303,13 +267,8 @@ def test_formats_that_say_less_leave_more_open(command: Command, tmp_path: Path,
     data = json.loads(write_meant(tmp_path / "meant.json").read_bytes())
     del data["visibility"], data["privacy"]["spread"], data["privacy"]["measure"]
     (tmp_path / "less.json").write_text(json.dumps(data))
-    assert vr.read_instance(tmp_path / "less.json").unstated == {
-        "visibility",
-        "spread",
-        "mechanism",
-        "objective",
-        "prior",
-    }
+    unstated = {"visibility", "spread", "mechanism", "objective", "prior"}
+    assert vr.read_instance(tmp_path / "less.json").unstated == unstated
 
 
 def test_a_network_and_a_table_of_places_say_what_was_meant(command: Command, tmp_path: Path) -> None:
@@ -340,7 +299,7 @@ def test_options_that_make_no_sense_are_refused(command: Command, tmp_path: Path
     assert_refused(command("audit", planned, "--instance", tmp_path / "none.json"), "no such file")
 
 
-def test_a_wall_moved(command: Command, tmp_path: Path, building: Path, planned: Path) -> None:
+def test_a_wall_moved_or_another_world_altogether(command: Command, building: Path, planned: Path) -> None:
     rows = building.read_text().splitlines()
     rows[-1] = rows[-1].replace("@", ".", 1)
     building.write_text("\n".join(rows) + "\n")
@@ -348,15 +307,10 @@ def test_a_wall_moved(command: Command, tmp_path: Path, building: Path, planned:
     code, out, _ = command("audit", planned, "--instance", building, *words, "--json")
     assert code == 1
     assert "(35, 0) is free in the instance, blocked in the playbook" in claims_of(out)["instance"]["evidence"]
-
-
-def test_another_world_altogether(command: Command, tmp_path: Path, planned: Path) -> None:
-    """A grid's playbook against a street network: everything is different, and every difference is named."""
-    code, out, _ = command("audit", planned, "--instance", write_meant(tmp_path / "meant.json"), "--json")
+    code, out, _ = command("audit", planned, "--instance", write_meant(planned.with_name("meant.json")), "--json")
     assert code == 1
-    evidence = claims_of(out)["instance"]["evidence"]
     for what in ("map", "drawing", "trips", "candidates", "visibility", "names", "ell", "measure"):
-        assert f"{what}: " in evidence
+        assert f"{what}: " in claims_of(out)["instance"]["evidence"]
 
 
 def test_coordinates_of_plain_graphs_are_hashed() -> None:
@@ -377,14 +331,14 @@ def test_coordinates_of_plain_graphs_are_hashed() -> None:
     assert report.claims[-1].evidence == "drawing: the nodes stand elsewhere"
 
 
-def test_python_takes_what_was_meant() -> None:
-    report = vr.audit(vr.solve(MEANT.problem, MEANT.privacy), instance=MEANT.problem, privacy=MEANT.privacy)
-    assert report.holds
-    assert report.claims[-1].claim == "instance"
-    assert report.claims[-1].checked
-    only = vr.audit(vr.solve(MEANT.problem, MEANT.privacy), privacy=vr.Privacy(k=3)).claims[-1]
-    assert "k: the instance says 3, the playbook 2" in only.evidence
-    assert vr.audit(vr.solve(MEANT.problem, MEANT.privacy)).claims[-1].claim == "shown"
-    whole = vr.Instance(MEANT.problem, MEANT.privacy)
-    with pytest.raises(vr.InvalidInputError, match=r"such as read_instance\(path\).problem, got 'Instance'"):
-        vr.audit(vr.solve(MEANT.problem, MEANT.privacy), instance=whole)  # type: ignore[arg-type]
+def test_python_takes_what_was_meant(honest: vr.Playbook) -> None:
+    for given, claim, verdict in (
+        ({"instance": MEANT.problem, "privacy": MEANT.privacy}, "instance", "holds"),
+        ({"privacy": vr.Privacy(k=3)}, "instance", "violated"),
+        ({}, "shown", "holds"),
+    ):
+        last = vr.audit(honest, **given).claims[-1]
+        assert (last.claim, last.verdict) == (claim, verdict)
+    whole: Any = vr.Instance(MEANT.problem, MEANT.privacy)
+    with pytest.raises(vr.InvalidInputError, match="instance"):
+        vr.audit(honest, instance=whole)

@@ -15,15 +15,6 @@ import veilroute as vr
 yaml: Any = pytest.importorskip("yaml")
 
 ROOT = Path(__file__).resolve().parents[2]
-# The keys of the schema that a file may have at its top, and those of a reference that we use.
-TOP = {
-    "abstract", "authors", "cff-version", "commit", "contact", "date-released", "doi", "identifiers", "keywords",
-    "license", "license-url", "message", "preferred-citation", "references", "repository", "repository-artifact",
-    "repository-code", "title", "type", "url", "version",
-}  # fmt: skip
-REFERENCE = {"type", "title", "authors", "year", "month", "collection-title", "conference"}
-PERSON = {"family-names", "given-names", "affiliation", "orcid", "email"}
-CONFERENCE = {"name", "city", "country", "date-start", "date-end"}
 
 
 @pytest.fixture
@@ -34,15 +25,16 @@ def citation() -> dict[str, Any]:
     return data
 
 
-def test_the_file_has_what_is_required_and_nothing_unknown(citation: dict[str, Any]) -> None:
-    assert set(citation) <= TOP
+def test_the_file_has_what_is_required(citation: dict[str, Any]) -> None:
     assert {"cff-version", "message", "title", "authors"} <= set(citation)
-    assert str(citation["cff-version"]) == "1.2.0"
-    assert citation["type"] == "software"
-    for author in citation["authors"]:
-        assert author.get("name") or {"family-names", "given-names"} <= set(author)
+    assert (str(citation["cff-version"]), citation["type"]) == ("1.2.0", "software")
+    assert all(author.get("name") or {"family-names", "given-names"} <= set(author) for author in citation["authors"])
     released = citation.get("date-released")
     assert released is None or isinstance(released, datetime.date)
+    paper = citation["preferred-citation"]
+    assert (paper["type"], paper["year"], paper["month"]) == ("conference-paper", 2024, 5)
+    assert [author["family-names"] for author in paper["authors"]] == ["Takahashi", "Fukunaga"]
+    assert paper["conference"]["date-start"] < paper["conference"]["date-end"]
 
 
 def test_it_says_what_the_package_says(citation: dict[str, Any]) -> None:
@@ -51,15 +43,3 @@ def test_it_says_what_the_package_says(citation: dict[str, Any]) -> None:
     assert citation["license"] == project["license"]
     assert citation["keywords"] == project["keywords"]
     assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]
-
-
-def test_the_paper_is_what_to_cite(citation: dict[str, Any]) -> None:
-    paper = citation["preferred-citation"]
-    assert set(paper) <= REFERENCE
-    assert (paper["type"], paper["year"], paper["month"]) == ("conference-paper", 2024, 5)
-    assert [author["family-names"] for author in paper["authors"]] == ["Takahashi", "Fukunaga"]
-    assert all(set(author) <= PERSON for author in paper["authors"])
-    conference = paper["conference"]
-    assert set(conference) <= CONFERENCE
-    assert re.fullmatch("[A-Z]{2}", conference["country"])
-    assert conference["date-start"] < conference["date-end"]

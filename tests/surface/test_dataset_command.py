@@ -20,13 +20,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_data_set_is_exported_verified_and_ranked(command: Command) -> None:
     done = command("bench", "export", "set", *SMALL)
-    assert done.code == 0, done.err
-    assert "2 instances in set, 2 with a proved optimum." in done.out
-    assert "generated maps" in done.out
-    done = command("bench", "verify", "set")
-    assert done.code == 0, done.err
-    assert "all checksums hold" in done.out
-    assert "2 of 2" in done.out
+    assert done.code == 0 and "2 instances in set, 2 with a proved optimum" in done.out, done.err
     # Plan with another method, hand in what `plan --json` prints, and hand in something broken.
     mine, broken = Path("set/submissions/mine"), Path("set/submissions/broken")
     for folder in (mine, broken):
@@ -35,22 +29,32 @@ def test_a_data_set_is_exported_verified_and_ranked(command: Command) -> None:
         (mine / path.name).write_text(command("plan", path, "--json").out, encoding="ascii")
         (broken / path.name).write_text(json.dumps({"classes": [{}]}), encoding="ascii")
     done = command("bench", "verify", "set")
-    assert done.code == 1
-    assert done.out.index("mine") < done.out.index("broken")
+    assert done.code == 1 and done.out.index("mine") < done.out.index("broken")
     assert "Refused: broken/rooms-2-1-8-partition: classes[0]: expected an object with members and route" in done.out
     printed = json.loads(command("bench", "verify", "set", mine, "--optima", "--json").out)
-    assert [one["submission"] for one in printed["ranking"]] == ["mine", "optima"]
-    assert {one["num_optimal"] for one in printed["ranking"]} == {2}
-    assert printed["is_generated"] is True
+    assert [(one["submission"], one["num_optimal"]) for one in printed["ranking"]] == [("mine", 2), ("optima", 2)]
     # The older name writes the same; the archive stands for the folder, and a page is written beside what is printed.
     again = json.loads(command("bench", "instances", "export", "again", *SMALL, "--json").out)
     assert Path(again["archive"]).read_bytes() == Path("set-1.0.0+generated.zip").read_bytes()
     assert f"{again['sha256']}  again-1.0.0+generated.zip" in Path(f"{again['archive']}.sha256").read_text()
     done = command("bench", "verify", again["archive"], mine, broken, "--page", "page.html")
-    assert done.code == 1
-    assert "version 1.0.0+generated: 2 instances, all checksums hold" in done.out
+    assert done.code == 1 and "all checksums hold" in done.out
     assert "expected an object with members and route" in Path("page.html").read_text(encoding="utf-8")
-    assert_refused(command("bench", "verify", "set", "--page", "no/page.html"), "--page")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("verify", "nothing"), ("nothing", "there is nothing of this name")),
+        (("verify", "."), ("SHA256SUMS",)),
+        (("verify", ".", "nowhere"), ("FOLDER",)),
+        (("verify", ".", "--page", "no/page.html"), ("--page",)),
+        (("instances", "export", "set", "--candidates", "1"), ("--candidates",)),
+        (("instances",), ("SUITE",)),
+    ],
+)
+def test_what_is_no_data_set_is_refused(command: Command, words: tuple[str, ...], said: tuple[str, ...]) -> None:
+    assert_refused(command("bench", *words), *said)
 
 
 def test_the_papers_instances_have_the_papers_optima(command: Command, shared: Path) -> None:
@@ -67,13 +71,3 @@ def test_the_papers_instances_have_the_papers_optima(command: Command, shared: P
         )  # fmt: skip
         known = next(o["mac"] for o in row["optimum"] if (o["k"], o["ell"], o["radius"], o["m"]) == (2, 1, 0, None))
         assert entry["mac"] == pytest.approx(known, abs=1e-8)
-
-
-def test_suites_are_what_they_were_beside_the_new_words(command: Command) -> None:
-    done = command("bench", "table1", "--map", "rooms-2", "--pairs", "1", "--candidates", "8", "--method", "optimal")
-    assert done.code == 0, done.err
-    assert_refused(command("bench", "instances"), "SUITE")
-    assert_refused(command("bench", "verify", "nothing"), "nothing", "there is nothing of this name")
-    assert_refused(command("bench", "verify", "."), "SHA256SUMS")
-    assert_refused(command("bench", "verify", ".", "nowhere"), "FOLDER")
-    assert_refused(command("bench", "instances", "export", "set", "--candidates", "1"), "--candidates")

@@ -6,12 +6,10 @@ import base64
 import gzip
 import hashlib
 import json
-import os
 import re
 import runpy
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ET
 import zlib
 from dataclasses import replace
@@ -110,9 +108,8 @@ def test_gpx_and_sheets_have_every_stop_at_its_door_and_time(folder: Path, town:
             assert _text(point, "desc").startswith(f"{name}; at ") and begins in _text(point, "desc")
             assert line.startswith(f"{title}: {name} (at ") and begins in line
         assert tour.departs_s is not None and tour.seconds is not None
-        assert f"Leave Yard at {clock_text(tour.departs_s)}." in sheet
-        assert "behave the same at each" in sheet
-        assert f"Arrive at Yard, at {clock_text(tour.departs_s + tour.seconds)}\n" in sheet
+        for when in (tour.departs_s, tour.departs_s + tour.seconds):
+            assert re.search(f"Yard,? at {clock_text(when)}\\b", sheet)
 
 
 def _text(element: ET.Element, name: str) -> str:
@@ -178,26 +175,16 @@ def test_the_slider_moves_vehicles() -> None:
       stops: [{ arrives: 70, leaves: 90, text: "stop 1 of 1" }], begins: "leaves at 00:01", ends: "home" };
     let now = null;
     const clock = createClock({ first: 0, last: 120, hasTimes: true }, (time) => { now = time; });
-    const drawn = () => {
-      const said = [];
-      const ctx = { fillRect() {}, fillText: (text, x, y) => said.push(text, x, y) };
-      paintVan(ctx, van, vanPlace(van, now), false);
-      return said;
-    };
-    const at = (time) => {
+    for (const [time, x, y, said] of [[0, 0, 0.5, "leaves at 00:01"], [65, 5, 0.5, "next: stop 1 of 1"],
+        [80, 10, 0.5, "at stop 1 of 1"], [95, 10, 10.5, "all stops made"], [120, 10, 20.5, "home"]]) {
       elements.input.value = time;
       elements.input.on.input();
-      return [...drawn(), vanDoing(van, now)];
-    };
-    assert.deepEqual(at(0), [1, 0, 0.5, "leaves at 00:01"]);
-    assert.deepEqual(at(65), [1, 5, 0.5, "next: stop 1 of 1"]);
-    assert.deepEqual(at(80), [1, 10, 0.5, "at stop 1 of 1"]);
-    assert.equal(elements.output.textContent, "00:01");
-    assert.equal(elements.input["aria-valuetext"], "00:01");
-    assert.deepEqual(at(95), [1, 10, 10.5, "all stops made"]);
-    assert.deepEqual(at(120), [1, 10, 20.5, "home"]);
+      const drawn = [];
+      paintVan({ fillRect() {}, fillText: (...given) => drawn.push(...given) }, van, vanPlace(van, now), false);
+      assert.deepEqual([...drawn, vanDoing(van, now)], [1, x, y, said]);
+    }
+    assert.equal(elements.output.textContent, elements.input["aria-valuetext"]);
     elements.button.on.click();
-    assert.equal(elements.button["aria-label"], "Pause");
     let time = 0;
     while (frames.length) frames.shift()(time += 100);
     assert.equal(elements.output.textContent, "00:02");
@@ -303,6 +290,9 @@ def test_maps_that_are_not_on_earth_have_a_picture_where_there_are_places(tmp_pa
     before = contents(tmp_path)
     write_day(book, day, tmp_path)
     assert contents(tmp_path) == before
+    idle = vr.Tour((), (), (), 0)  # a day without orders drives nobody
+    none = vr.Day(book.sha256, terms, (), (idle, idle), 0, 0)
+    assert names == [path.name for path in write_day(book, none, tmp_path / "none")]
 
 
 def test_a_map_shows_the_part_of_a_network_that_is_driven(tmp_path: Path) -> None:
@@ -317,14 +307,6 @@ def test_a_map_shows_the_part_of_a_network_that_is_driven(tmp_path: Path) -> Non
     assert (tmp_path / "day.svg").stat().st_size < 300_000
 
 
-def test_a_day_without_orders_drives_nobody(tmp_path: Path) -> None:
-    book = little_book()
-    idle = vr.Tour((), (), (), 0)
-    day = vr.Day(book.sha256, vr.Terms((vr.Van(105, 105),) * 2), (), (idle, idle), 0, 0)
-    names = [path.name for path in write_day(book, day, tmp_path)]
-    assert names == ["day.json", "day.geojson", "map.html", "report.pdf"]
-
-
 @pytest.mark.slow
 def test_the_picture_of_the_page_shows_its_day(tmp_path: Path, helsinki: Path, command: Command) -> None:
     """Out of date? `python docs/make_images.py` draws it again."""
@@ -334,21 +316,6 @@ def test_the_picture_of_the_page_shows_its_day(tmp_path: Path, helsinki: Path, c
     made = images["make_day"](tmp_path)
     written = (docs / "images" / "fleet.sha256").read_text(encoding="utf-8").strip()
     assert made is not None and written == images["day_sha256"](made[1])
-
-
-@pytest.mark.slow
-def test_same_bytes_in_other_processes(tmp_path: Path) -> None:
-    script = (
-        "import sys; from pathlib import Path; sys.path[:0] = sys.argv[1:3]\n"
-        "from test_day_files import make_day\n"
-        "from veilroute.cli.day_files import write_day\n"
-        "write_day(*make_day(), Path(sys.argv[3]))\n"
-    )
-    here = Path(__file__).parent
-    for name, hash_seed in (("a", "1"), ("b", "4242")):
-        command = [sys.executable, "-c", script, str(here), str(here.parent), str(tmp_path / name)]
-        subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": hash_seed}, cwd=tmp_path)
-    assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
 def test_the_rest_of_a_day_has_its_files_too(town: tuple[vr.Playbook, vr.Day], tmp_path: Path) -> None:

@@ -45,25 +45,18 @@ def town(command: Command, book: vr.Playbook) -> Path:
 def test_a_day_visits_all_members_and_has_the_keys_of_the_contract(
     command: Command, town: Path, book: vr.Playbook
 ) -> None:
-    done = command("fleet", town, "--orders", "orders.txt", "--vehicles", 2, "--speed", 30, "-o", "day", "--json")
+    ask = ("fleet", town, "--orders", "orders.txt", "--vehicles", 2, "--speed", 30)
+    done = command(*ask, "-o", "day", "--json")
     assert done.code == 0, done.err
     data = json.loads(done.out)
-    assert data["touched"] == [1]
-    assert len(data["vehicles"]) == 2
-    assert {"stops", "route", "cost", "seconds"} <= set(data["vehicles"][0])
-    assert set(data["vehicles"][0]["stops"]) == set(book.hidden_classes[0].members)
-    assert data["vehicles"][1]["stops"] == []
-    assert data["cost"] > data["direct_cost"] > 0
     seen = data.pop("exposure")
-    assert seen["driven"] == 1
+    assert (data["touched"], seen["driven"]) == ([1], 1)
+    one, other = data["vehicles"]
+    assert {"stops", "route", "cost", "seconds"} <= set(one)
+    assert (set(one["stops"]), other["stops"]) == (set(book.hidden_classes[0].members), [])
+    assert data["cost"] > data["direct_cost"] > 0
     assert json.loads(Path("day/day.json").read_bytes()) == data
-    said = command("fleet", town, "--orders", "orders.txt", "--vehicles", 2, "--speed", 30)
-    assert said.out.startswith(
-        "1 class with 3 customers, by 1 of 2 vehicles.\n  Vehicle 1: 3 stops, cost 2472.3, 8 min"
-    )
-    assert "Vehicle 2: stays where it is" in said.out
-    assert "more than visiting one customer of each class" in said.out
-    assert "What remains visible: 1 of 3 classes" in said.out
+    assert command(*ask).out.startswith("1 class with 3 customers, by 1 of 2 vehicles.\n")
 
 
 @pytest.mark.parametrize("num", [6, pytest.param(200, marks=pytest.mark.slow)])
@@ -75,19 +68,8 @@ def test_orders_within_the_touched_classes_change_no_byte(town: Path, book: vr.P
     last = len(book.hidden_classes)
     for number in range(num):
         touched = rng.sample(range(1, last + 1), rng.randint(1, last - 1))
-        typed = [
-            "fleet",
-            str(town.resolve()),
-            "--orders",
-            "FILE",
-            "--vehicles",
-            "3",
-            "--capacity",
-            "24",
-            "--demand",
-            "2",
-        ]
-        typed += ["-o", "DIR", *QUICK]
+        typed = ["fleet", str(town.resolve()), "--orders", "FILE", "--vehicles", "3", "--capacity", "24", "-o", "DIR"]
+        typed += ["--demand", "2", *QUICK]
         if number % 2:
             typed += ["--customers", str(Path("customers.csv").resolve()), "--speed", "30", "--shift", "300"]
         if number % 3 == 0:
@@ -134,9 +116,9 @@ def test_terms_of_an_earlier_day_give_the_same_day(command: Command, town: Path)
     vans = read_day("open/day.json").terms.vans
     assert [(van.start, van.goal) for van in vans] == [(0, None)] * 3 + [(30, None)] * 2
     lost = town_book()
-    vr.Playbook.write(vr.solve(vr.Problem(lost.problem.domain, lost.trips, lost.candidates[1:])), "less.json")
+    vr.solve(vr.Problem(lost.problem.domain, lost.trips, lost.candidates[1:])).write("less.json")
     refused = command("fleet", "less.json", "--orders", "orders.txt", "--terms", "one/day.json")
-    assert "one/day.json: terms of customers who are none of the playbook's" in refused.err
+    assert refused.code == 2 and "one/day.json: terms of customers" in refused.err
 
 
 def test_a_day_without_orders_is_driven_where_all_days_look_alike(
@@ -149,8 +131,7 @@ def test_a_day_without_orders_is_driven_where_all_days_look_alike(
         monkeypatch.setattr(sys, "stdin", io.StringIO(sent))
         done = command(*ask, "--pad-to", 2)
         assert done.code == 0, done.err
-        assert done.out.startswith("2 classes with ")
-        assert "draw with --key FILE" in done.err
+        assert done.out.startswith("2 classes with ") and "--key FILE" in done.err
 
 
 def test_a_day_is_entered_in_the_ledger(command: Command, town: Path) -> None:
@@ -220,30 +201,19 @@ def test_bad_terms(command: Command, town: Path, typed: tuple[object, ...], said
 
 
 def test_all_that_is_wrong_is_said_at_once(command: Command, town: Path) -> None:
+    """What no vehicle can keep is told together with what is wrong with orders."""
     Path("orders.csv").write_text("place,quantity\nAdams,9\nSECRET,1\nAdams,1\n")
-    Path("public.csv").write_text(
-        "place,opens,closes\nAdams,7:00,8:00\nNobody,,\nClark,late,\nBaker,9:00,8:30\nBaker,,\n"
-    )
-    done = command("fleet", town, "--orders", "orders.csv", "--vehicles", 0, "--customers", "public.csv", "--speed", 9)
-    assert (done.code, done.out) == (2, "")
-    said = done.err.splitlines()
-    assert len(said) == 8
-    assert "SECRET" not in done.err
-    for words in (
-        "--vehicles", "public.csv, line 3: 'Nobody' is not a customer", "public.csv, line 4: expected a time of day",
-        "public.csv, line 5: window: expected a window that opens before", "public.csv, line 6: Baker is there",
-        "--orders, line 2: more than", "--orders, line 3: not a customer", "--orders, line 4: the same customer",
-    ):  # fmt: skip
-        assert any(words in line for line in said), words
-    # What no vehicle can keep is told together with what is wrong with orders: which window, and by how much.
-    Path("public.csv").write_text("place,opens,closes\nadams,7:00,8:00\n")
-    done = command("fleet", town, "--orders", "orders.csv", "--vehicles", 1, "--customers", "public.csv", "--speed", 9)
-    windows, *others = done.err.splitlines()
-    assert (
-        "windows: expected windows that a vehicle can meet: Adams closes at 08:00, and none can be there until"
-        in windows
-    )
-    assert len(others) == 3
+    ask = ("fleet", town, "--orders", "orders.csv", "--customers", "public.csv", "--speed", 9, "--vehicles")
+    orders = ("--orders, line 2: ", "--orders, line 3: ", "--orders, line 4: ")
+    public = ("--vehicles: ", *(f"public.csv, line {number}: " for number in (3, 4, 5, 6)))
+    wrong = "place,opens,closes\nAdams,7:00,8:00\nNobody,,\nClark,late,\nBaker,9:00,8:30\nBaker,,\n"
+    windows = "place,opens,closes\nadams,7:00,8:00\n"
+    for text, num, said in ((wrong, 0, (*public, *orders)), (windows, 1, ("windows: ", *orders))):
+        Path("public.csv").write_text(text)
+        done = command(*ask, num)
+        assert (done.code, done.out) == (2, "") and "SECRET" not in done.err
+        lines = [line.removeprefix("veilroute: ") for line in done.err.splitlines()]
+        assert len(lines) == len(said) and all(any(line.startswith(each) for line in lines) for each in said)
 
 
 def test_a_day_that_cannot_be_padded_does_not_tell_which_classes_are_touched(command: Command, town: Path) -> None:
@@ -283,24 +253,23 @@ def test_classes_that_hide_by_the_route_of_others_are_refused(command: Command, 
 @pytest.mark.parametrize(
     "typed",
     [
-        ("book.json", "SECRET", "--orders", "orders.txt", "--vehicles", "1"),
-        ("book.json", "--orders", "SECRET", "--vehicles", "1"),
-        ("book.json", "--orders", "SECRET\0", "--vehicles", "1"),
-        ("book.json", "--orders", ".", "--vehicles", "1"),
-        ("book.json", "--orders", "orders.txt", "--vehicles", "SECRET"),
-        ("book.json", "--orders", "orders.txt", "--SECRET"),
-        ("book.json", "--vehicles", "1"),
-        ("SECRET.txt", "--orders", "book.json", "--vehicles", "1"),
-        ("book.json", "--orders", "book.json", "--vehicles", "1"),
-        ("book.json", "--orders", "orders.txt", "--vehicles", "1", "--domain", "SECRET.txt"),
-        ("book.json", "--orders", "orders.txt", "--vehicles", "1", "--key", "SECRET.txt", "--pad-to", "1"),
+        "book.json SECRET --orders orders.txt --vehicles 1",
+        "book.json --orders SECRET --vehicles 1",
+        "book.json --orders SECRET\0 --vehicles 1",
+        "book.json --orders . --vehicles 1",
+        "book.json --orders orders.txt --vehicles SECRET",
+        "book.json --orders orders.txt --SECRET",
+        "book.json --vehicles 1",
+        "SECRET.txt --orders book.json --vehicles 1",
+        "book.json --orders book.json --vehicles 1",
+        "book.json --orders orders.txt --vehicles 1 --domain SECRET.txt",
+        "book.json --orders orders.txt --vehicles 1 --key SECRET.txt --pad-to 1",
     ],
-)  # fmt: skip
-def test_slips_of_the_fingers_show_no_order(command: Command, town: Path, typed: tuple[str, ...]) -> None:
+)
+def test_slips_of_the_fingers_show_no_order(command: Command, town: Path, typed: str) -> None:
     Path("SECRET.txt").write_text("SECRET\nAdams\n")
-    done = command("fleet", *typed)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.count("\n") == 1
+    done = command("fleet", *typed.split(" "))
+    assert_refused(done)
     assert "SECRET" not in done.err.replace("SECRET.txt: ", "").replace("SECRET.txt\n", "")
 
 
@@ -322,31 +291,9 @@ def test_odd_orders_leave_no_trace(
 ) -> None:
     """Whatever is sent: a day of some of the classes, or lines of which only the numbers are of this input."""
     rng = random.Random(7)
-    pieces = [
-        "Adams",
-        "klein",
-        "SECRET",
-        "place,qty",
-        "Customer;Quantity",
-        "Baker,1",
-        "Hayes;x",
-        '"',
-        "\0",
-        "\ufeff",
-        "1e400",
-    ]
-    pieces += [
-        "60.1,24.9",
-        "PK\x03\x04",
-        "=SECRET()",
-        "\ud800",
-        "٣",
-        "--help",
-        "9" * 500,
-        "\x1b[31m",
-        "\x85",
-        "Adams,2,3",
-    ]
+    pieces = ["Adams", "klein", "SECRET", "place,qty", "Customer;Quantity", "Baker,1", "Hayes;x", '"', "\0", "\ufeff"]
+    pieces += ["1e400", "60.1,24.9", "PK\x03\x04", "=SECRET()", "\ud800", "\u0663", "--help", "9" * 500, "\x1b[31m"]
+    pieces += ["\x85", "Adams,2,3"]
     fixed = "|".join(map(re.escape, [*SENTENCES.values(), "the same customer as in line "]))
     line = re.compile(rf"veilroute: --orders(, line \d+)?: ({fixed})(\d+; keep one)?\n|veilroute: and \d+ more\n")
     days, codes = set(), set()

@@ -11,7 +11,6 @@ import veilroute as vr
 from commands import Command, assert_refused
 from veilroute.auditing import audit_underway
 from veilroute.cli import write_day
-from veilroute.jsontext import dump_canonical
 
 
 @pytest.fixture
@@ -30,8 +29,6 @@ def test_a_breakdown_is_written_and_goes_on(command: Command, monday: Path) -> N
     asked = ("fleet-replan", "town.json", "--day", monday, "--at", "08:05", "--broken", 2)
     done = command(*asked, "-o", "rest")
     assert (done.code, done.err) == (0, ""), done
-    assert "has broken down." in done.out
-    assert done.out.endswith("Audited: it keeps its word.\nWritten: rest\n")
     told = json.loads(command(*asked, "--json").out)
     assert told.pop("audit")["holds"] is True
     assert told == json.loads(Path("rest/day.json").read_bytes())
@@ -43,23 +40,17 @@ def test_a_breakdown_is_written_and_goes_on(command: Command, monday: Path) -> N
         f"{route[6]},{route[7]}", "-o", "later",
     )  # fmt: skip
     assert again.code == 0, again
-    assert again.out.startswith(f"Changed: the road from {route[6]} to {route[7]} is closed.\n")
-    audit = command("audit", "town.json", "--day", "later", "--before", "rest", "--before", monday, "--strict")
+    before = ("--before", "rest", "--before", monday)
+    audit = command("audit", "town.json", "--day", "later", *before, "--strict")
     assert audit.code == 0, audit
-    assert audit.out.startswith("The day keeps its word: all ")
-    assert "  rest-1:begins " in audit.out and "  same-files " in audit.out
-    alone = command(
-        "audit", "town.json", "--day", "later/day.json", "--before", "rest", "--before", monday, "--reruns", 0
-    )
+    alone = command("audit", "town.json", "--day", "later/day.json", *before, "--reruns", 0)
     assert (alone.code, "UNPROVED  same-files" in alone.out) == (0, True)
-    for missing in ((), ("--before", monday)):
-        assert_refused(command("audit", "town.json", "--day", "later", *missing), "before", "day that")
-    other = command("audit", "town.json", "--day", "rest", "--before", monday, "--before", "later")
-    assert_refused(other, "before", "only days that this one goes on from")
-    assert_refused(command("audit", "town.json", "--day", monday, "--before", monday), "before", "this one is whole")
-    data = json.loads(Path("later/day.json").read_bytes())
-    Path("later/day.json").write_bytes(dump_canonical(data | {"direct_cost": data["direct_cost"] + 1}))
-    forged = command("audit", "town.json", "--day", "later", "--before", "rest", "--before", monday)
+    for name, others in (("later", ()), ("later", (monday,)), ("rest", (monday, "later")), (monday, (monday,))):
+        words = [word for other in others for word in ("--before", other)]
+        assert_refused(command("audit", "town.json", "--day", name, *words), "before: expected")
+    data = json.loads(Path("later/day.json").read_bytes()) | {"direct_cost": 1}
+    Path("later/day.json").write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="ascii")
+    forged = command("audit", "town.json", "--day", "later", *before)
     assert (forged.code, "VIOLATED  same-files" in forged.out) == (1, True)
     assert command(*asked, "-o", "other").code == 0
     assert Path("other/day.json").read_bytes() == Path("rest/day.json").read_bytes()
@@ -69,7 +60,6 @@ def test_where_classes_fall_short_nothing_is_chosen(command: Command, monday: Pa
     asked = ("fleet-replan", "town.json", "--day", monday, "--at", "08:05", "--broken", "1 2,3", "-o", "rest")
     done = command(*asked)
     assert done.code == 3
-    assert "Nothing is chosen:" in done.out and "--give-up: an observer is left with" in done.out
     assert not Path("rest").exists()
     told = json.loads(command(*asked, "--json").out)
     assert told["chosen"] is None
@@ -78,11 +68,9 @@ def test_where_classes_fall_short_nothing_is_chosen(command: Command, monday: Pa
     assert command("ledger", "new", "week.jsonl").code == 0
     assert command("ledger", "add", "week.jsonl", "town.json", "--date", "2026-11-16").code == 0
     entered = command(*asked[:-2], "--go-on", "--ledger", "week.jsonl", "--date", "2026-11-16")
-    assert entered.code == 0 and "Entered: week.jsonl, on 2026-11-16.\n" in entered.out
+    assert entered.code == 0
     assert command("ledger", "check", "week.jsonl").code == 1
-    chosen = command(*asked, "--go-on")
-    assert chosen.code == 0
-    assert "keeps its promise no more (go-on)" in chosen.out
+    assert command(*asked, "--go-on").code == 0
     assert vr.read_day("rest/day.json").after.dropped  # type: ignore[union-attr]
 
 
@@ -95,7 +83,7 @@ def test_what_fails_its_audit_is_not_written(command: Command, monday: Path, mon
     Path("else.json").write_text(json.dumps(other), encoding="ascii")
     done = command("fleet-replan", "town.json", "--day", monday, "--at", "08:05", "-o", "rest")
     assert done.code == 1
-    assert "VIOLATED binding: goes on from another day" in done.out
+    assert "VIOLATED binding" in done.out
     assert not Path("rest").exists()
 
 

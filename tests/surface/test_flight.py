@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import xml.etree.ElementTree as ET
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
+from gpx_schema import track_points
 from plain_flight import MM_PER_DEGREE, is_in, meeting
 from veilroute.domain import great_circle_m
 
@@ -31,33 +31,18 @@ map
 """
 GUARD = ("--origin", "60.17,24.94", "--cell", "10", "--start", "0,0", "--goal", "0,0", "-k", "2")
 ZONE = [[24.945, 60.164], [24.951, 60.163], [24.952, 60.169], [24.944, 60.168], [24.945, 60.164]]
+HARBOUR = [[24.93, 60.16], [24.965, 60.158], [24.97, 60.172], [24.93, 60.174], [24.93, 60.16]]
 SKY = {
     "type": "FeatureCollection",
     "features": [
-        {
-            "type": "Feature",
-            "properties": {"name": "Harbour"},
-            "geometry": {
-                "type": "Polygon",
-                "coordinates": [[[24.93, 60.16], [24.965, 60.158], [24.97, 60.172], [24.93, 60.174], [24.93, 60.16]]],
-            },
-        },
-        {
-            "type": "Feature",
-            "properties": {"name": "Hospital", "no_fly": True},
-            "geometry": {"type": "Polygon", "coordinates": [ZONE]},
-        },
+        {"type": "Feature", "properties": properties, "geometry": {"type": "Polygon", "coordinates": [ring]}}
+        for properties, ring in (({"name": "Harbour"}, HARBOUR), ({"name": "Hospital", "no_fly": True}, ZONE))
     ],
 }
 
 
-def track_points(path: str) -> list[np.ndarray]:
-    """Longitude and latitude along each track of a GPX file."""
-    tracks = ET.parse(path).getroot().iter("{http://www.topografix.com/GPX/1/1}trk")
-    space = "{http://www.topografix.com/GPX/1/1}"
-    return [
-        np.array([[float(p.attrib["lon"]), float(p.attrib["lat"])] for p in t.iter(f"{space}trkpt")]) for t in tracks
-    ]
+def tracks_of(path: str) -> list[np.ndarray]:
+    return [np.array(track) for track in track_points(Path(path).read_text(encoding="utf-8"))]
 
 
 @pytest.fixture
@@ -74,10 +59,8 @@ def test_a_guards_round_lands_where_the_floor_is(command: Command, guarded: vr.P
     assert guarded.candidates == ((2, 3), (3, 8), (5, 8), (7, 2))
     for suffix in ("gpx", "geojson", "html", "txt"):
         done = command("export", "book.json", "-o", f"routes.{suffix}")
-        told = r"Map: routes\.html \(\d+ kB\)\n" if suffix == "html" else rf"Written: routes\.{suffix}\n"
-        assert done.code == 0, done.err
-        assert re.fullmatch(told, done.out)
-    tracks = track_points("routes.gpx")
+        assert done.code == 0 and f"routes.{suffix}" in done.out, done.err
+    tracks = tracks_of("routes.gpx")
     assert len(tracks) == len(guarded.classes)
     for track, group in zip(tracks, guarded.classes, strict=True):
         for (row, col), (lon, lat) in zip(np.array(group.routes[0].nodes).tolist(), track.tolist(), strict=True):
@@ -88,11 +71,8 @@ def test_a_guards_round_lands_where_the_floor_is(command: Command, guarded: vr.P
     assert points[5, 8]["geometry"]["coordinates"] == pytest.approx([24.9415365, 60.1695054], abs=1e-6)
     lines = [f["properties"] for f in data["features"] if f["geometry"]["type"] == "LineString"]
     assert all(line["unit"] == "cells" and line["metres"] == 10 * line["cost"] for line in lines)
-    assert re.search(r"1\. Head (south, 180|east, 90)° \(\d+ m\)", Path("routes.txt").read_text(encoding="utf-8"))
+    assert re.search(r"1\. Head (south, 180|east, 90)°", Path("routes.txt").read_text(encoding="utf-8"))
     assert command("audit", "book.json").code == 0
-
-
-def test_a_guard_is_told_one_route(command: Command, guarded: vr.Playbook) -> None:
     typed = command("route", "book.json", "--transit", "5,8", "--format", "gpx")
     found = command("route", "book.json", "--transit", "60.1695054,24.9415365", "--format", "gpx")
     assert typed.code == found.code == 0
@@ -115,8 +95,6 @@ def test_where_a_floor_lies_is_kept_in_instances(command: Command, guarded: vr.P
     assert command("plan", "named.json", "-o", "named-book.json").code == 0
     assert vr.read_playbook("named-book.json").drawing_sha256 == vr.read_playbook("again.json").drawing_sha256
 
-
-def test_who_moves_the_floor_afterwards_is_found_out(command: Command, guarded: vr.Playbook) -> None:
     data = json.loads(Path("book.json").read_bytes())
     assert data["domain"]["grid"]["origin"] == [60.17, 24.94]
     data["domain"]["grid"]["origin"][1] = 24.95
@@ -130,22 +108,10 @@ def test_a_round_is_replanned_for_the_device(command: Command, guarded: vr.Playb
     route = guarded.classes[0].routes[0].nodes
     (row, col), (below, beside) = np.array(route[1:3]).tolist()
     closed = f"{row},{col},{below},{beside}"
-    done = command(
-        "replan",
-        "book.json",
-        "--class",
-        "1",
-        "--at",
-        f"{row},{col}",
-        "--position",
-        "1",
-        "--closed",
-        closed,
-        "-o",
-        "rest.gpx",
-    )
+    at = ("--class", "1", "--at", f"{row},{col}", "--position", "1")
+    done = command("replan", "book.json", *at, "--closed", closed, "-o", "rest.gpx")
     assert done.code == 0, done.err
-    assert track_points("rest.gpx")[0][0] == pytest.approx(
+    assert tracks_of("rest.gpx")[0][0] == pytest.approx(
         [24.94 + (col + 0.5) * 0.00018079, 60.17 - (row + 0.5) * 0.00008993], abs=1e-6
     )
 
@@ -176,11 +142,9 @@ def test_a_drone_flies_round_the_hospital(command: Command) -> None:
     Path("sky.geojson").write_text(json.dumps(SKY), encoding="utf-8")
     done = command("area", "sky.geojson", "-o", "sky.json", "--cell", "60")
     assert done.code == 0, done.err
-    assert done.out.startswith("Free flight: 844 points, 12,138 directed moves, costs in metres.\n  an area of 3.26")
-    assert "(1 polygon) without 1 no-fly zone; points 60 m apart, 16 ways" in done.out
     first = Path("sky.json").read_bytes()
     about = json.loads(command("area", "sky.geojson", "-o", "sky.json", "--cell", "60", "--json").out)
-    assert about["num_no_fly"] == 1
+    assert (about["num_nodes"], about["num_edges"], about["num_no_fly"]) == (844, 12_138, 1)
     assert Path("sky.json").read_bytes() == first
     assert command("area", "sky.geojson", "-o", "sky.npz", "--cell", "60").code == 0
     assert vr.read_network("sky.npz").sha256 == vr.read_network("sky.json").sha256
@@ -192,7 +156,7 @@ def test_a_drone_flies_round_the_hospital(command: Command) -> None:
     for suffix in ("gpx", "geojson", "html", "txt"):
         assert command("export", "book.json", "-o", f"fly.{suffix}").code == 0
     zone = [(round(lon * MM_PER_DEGREE), round(lat * MM_PER_DEGREE)) for lon, lat in ZONE[:-1]]
-    for track in track_points("fly.gpx"):
+    for track in tracks_of("fly.gpx"):
         flat = [(round(lon * MM_PER_DEGREE), round(lat * MM_PER_DEGREE)) for lon, lat in track.tolist()]
         assert not any(is_in([zone], point) for point in flat)
         borders = list(zip(zone, [*zone[1:], zone[0]], strict=True))
@@ -209,14 +173,12 @@ def test_a_drone_flies_round_the_hospital(command: Command) -> None:
         (("sky.csv", "-o", "x.json", "--cell", "60"), ("AREA", "*.geojson")),
         (("none.geojson", "-o", "x.json", "--cell", "60"), ("no such file",)),
         (("sky.geojson", "-o", "x.json"), ("--cell",)),
-        (("bad.geojson", "-o", "x.json", "--cell", "60"), ("bad.geojson",)),
     ],
 )
 def test_areas_that_do_not_work_are_one_line(
     command: Command, arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     Path("sky.geojson").write_text(json.dumps(SKY), encoding="utf-8")
-    Path("bad.geojson").write_text("{", encoding="utf-8")
     assert_refused(
         command("plan", "sky.geojson", "--random-candidates", "3"), "make one of an area with `veilroute area`"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import sys
@@ -13,7 +12,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
-from veilroute.jsontext import dump_canonical
+from ledger_weeks import write_chain
 
 ROWS = [
     "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@",
@@ -29,6 +28,7 @@ ROWS = [
 ]
 CUSTOMERS = "1,2 1,15 2,22 1,31 8,3 8,17 8,25 8,31"
 THERE = ("--start", "5,1", "--goal", "5,32", "-k", 2, "--ell", 6)
+UNDER = (*THERE, "--ledger", "week.jsonl")
 ELSEWHERE = ("--start", "8,3", "--goal", "1,2", "-k", 2, "--ell", 6, "--candidates", "1,15 2,22 1,31 8,17 8,25 8,31")
 
 
@@ -37,174 +37,119 @@ def office(command: Command) -> Command:
     """The commands, in a folder with a map and a ledger that has Monday's playbook."""
     vr.write_movingai(vr.grid_domain(ROWS), "office.map")
     assert command("ledger", "new", "week.jsonl").code == 0
-    monday = command(
-        "plan", "office.map", *THERE, "--candidates", CUSTOMERS, "-o", "monday.json", "--ledger", "week.jsonl"
-    )
-    assert (monday.code, monday.err) == (0, "")
-    assert "Before it is used, enter it: veilroute ledger add week.jsonl monday.json" in monday.out
+    monday = command("plan", "office.map", *UNDER, "--candidates", CUSTOMERS, "-o", "monday.json")
     entered = command("ledger", "add", "week.jsonl", "monday.json", "--date", "2026-11-16")
-    assert (entered.code, entered.err) == (0, "")
-    assert (
-        "claims hold.\nEntered: playbook 1 of week.jsonl, in use from 2026-11-16.\nAssumed: places have trips"
-        in entered.out
-    )
+    assert (monday.code, monday.err, entered.code, entered.err) == (0, "", 0, "")
     return command
 
 
-def plan(office: Command, name: str, *options: object) -> dict[str, Any]:
-    done = office("plan", "office.map", *THERE, "-o", name, "--ledger", "week.jsonl", "--json", *options)
-    assert done.err == ""
-    return {"code": done.code, **json.loads(done.out)}
+def told(office: Command, *words: object, code: int = 0) -> dict[str, Any]:
+    """What a command prints as JSON."""
+    done = office(*words, "--json")
+    assert (done.code, done.err) == (code, "")
+    answer: dict[str, Any] = json.loads(done.out)
+    return answer
+
+
+def plan(office: Command, name: str, *options: object, code: int = 0) -> dict[str, Any]:
+    return told(office, "plan", "office.map", *UNDER, "-o", name, *options, code=code)
 
 
 def reckless(office: Command) -> None:
     """A playbook that was planned by itself is in use already."""
     assert office("plan", "office.map", *ELSEWHERE, "-o", "reckless.json").code == 0
-    done = office("ledger", "add", "week.jsonl", "reckless.json", "--date", "2026-11-18", "--anyway")
-    assert done.code == 0
-    assert "linked trips leave too few for 1,15 2,22 1,31 8,17 8,25 8,31" in done.err
+    add = ("ledger", "add", "week.jsonl", "reckless.json", "--date", "2026-11-18")
+    before = Path("week.jsonl").read_bytes()
+    refused = office(*add)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 1)
+    assert "1,15 2,22" in refused.err and Path("week.jsonl").read_bytes() == before
+    done = office(*add, "--anyway")
+    assert done.code == 0 and "1,15 2,22 1,31 8,17 8,25 8,31" in done.err
 
 
 def test_who_is_who_is_said_and_can_be_corrected(office: Command) -> None:
     """1,15 disappears, and 1,12 appears three cells from it, with ell 6."""
     instead = CUSTOMERS.replace("1,15", "1,12")
-    taken = "1 place gone, 1 new, the nearest 3 apart; 1 taken for the same under another name: 1,15 = 1,12 (say "
-    taken += "otherwise with: veilroute ledger different week.jsonl A B)."
-    planned = office("plan", "office.map", *THERE, "-o", "t.json", "--ledger", "week.jsonl", "--candidates", instead)
-    assert (planned.code, planned.err) == (0, "")
-    assert taken in planned.out
-    assert office("ledger", "add", "week.jsonl", "t.json", "--date", "2026-11-17").out.count(taken) == 1
+    planned = office("plan", "office.map", *UNDER, "-o", "t.json", "--candidates", instead)
+    entered = office("ledger", "add", "week.jsonl", "t.json", "--date", "2026-11-17")
     checked = office("ledger", "check", "week.jsonl")
-    assert "Taken for the same under another name: 1,15 = 1,12 (3)." in checked.out
-    assert json.loads(office("ledger", "check", "week.jsonl", "--json").out)["taken_for_the_same"] == [
-        {"was": "1,15", "now": "1,12", "distance": 3.0}
-    ]
-
-    said = office("ledger", "different", "week.jsonl", "1,12", "1,15", "--date", "2026-11-18")
-    assert said.code == 0
-    assert said.out.startswith("Recorded: 1,12 and 1,15 are two different places.\nHead: ")
-    checked = office("ledger", "check", "week.jsonl")
-    assert "You said on 2026-11-18: 1,12 and 1,15 are different places." in checked.out
-    assert "Taken for the same" not in checked.out
-    assert office("ledger", "same", "week.jsonl", "1,12", "9,9").err.startswith("veilroute: no place called 9,9 is in")
+    for done in (planned, entered, checked):
+        assert (done.code, done.err) == (0, "") and "1,15 = 1,12" in done.out
+    taken = [{"was": "1,15", "now": "1,12", "distance": 3.0}]
+    assert told(office, "ledger", "check", "week.jsonl")["taken_for_the_same"] == taken
+    assert office("ledger", "different", "week.jsonl", "1,12", "1,15", "--date", "2026-11-18").code == 0
+    data = told(office, "ledger", "check", "week.jsonl", code=1)  # 1,15 has left, and its company with it
+    said = {"kind": "different", "places": ["1,12", "1,15"], "date": "2026-11-18"}
+    assert (data["taken_for_the_same"], data["identities"]) == ([], [said])
+    assert "1,12 and 1,15 are different places" in office("ledger", "check", "week.jsonl").out
+    assert "9,9" in office("ledger", "same", "week.jsonl", "1,12", "9,9").err
     for wrong in (("same", "1,12", "1,12"), ("different", "7,7", "6,6"), ("same", "1,31", "8,3")):
         assert office("ledger", *wrong[:1], "week.jsonl", *wrong[1:]).code == 2
 
 
-def test_the_assumption_is_chosen_once_and_printed_by_every_command(office: Command) -> None:
+def test_the_assumption_is_chosen_once_and_told_by_every_command(office: Command) -> None:
     """Also for a ledger of the first format, which says nothing of it."""
-    made = office("ledger", "new", "daily.jsonl", "--trips", "expected")
-    assert (made.code, made.err) == (0, "")
-    assert "Assumed: every place that is served has a trip every day, so a missing trip shows (trips: exp" in made.out
-    assert office("ledger", "new", "other.jsonl", "--trips", "listed").code == 2
-    assert office("ledger", "new", "other.jsonl", "--trips", "listed").err.count("occasional or expected") == 1
+    assert "(trips: expected)" in office("ledger", "new", "daily.jsonl", "--trips", "expected").out
+    assert_refused(office("ledger", "new", "other.jsonl", "--trips", "listed"), "occasional or expected")
     assert office("ledger", "add", "daily.jsonl", "monday.json", "--date", "2026-11-16", "--anyway").code == 1
-    there = ("plan", "office.map", *THERE, "--candidates", f"{CUSTOMERS} 2,12")
-    monday = office(*there, "-o", "first.json", "--ledger", "daily.jsonl")
-    assert "(trips: expected)" in monday.out
+    there = ("plan", "office.map", *THERE, "--ledger", "daily.jsonl", "--candidates")
+    assert "(trips: expected)" in office(*there, f"{CUSTOMERS} 2,12", "-o", "first.json").out
     assert office("ledger", "add", "daily.jsonl", "first.json", "--date", "2026-11-16").code == 0
-    asked = office("ledger", "what-if", "daily.jsonl", "--remove", "2,12", "--json")
-    data = json.loads(asked.out)
-    assert (data["trips"], data["keeps_all"], data["lost"]) == ("expected", False, [])
-    assert [2, 12] in [each["candidate"] for each in data["broken"]]
-    told = office("ledger", "what-if", "daily.jsonl", "--remove", "2,12").out
-    assert "Entering it would break earlier promises to" in told
-    assert "(trips: expected)" in told
-    less = plan_json(office, "daily.jsonl", CUSTOMERS)
-    assert (less["trips"], [2, 12] in [each["candidate"] for each in less["broken"]]) == ("expected", True)
-
-    append_first = {"entry": {"format": "veilroute-ledger/1"}, "previous": ""}
-    sha256 = hashlib.sha256(dump_canonical(append_first)).hexdigest()
-    Path("old.jsonl").write_bytes(dump_canonical(append_first | {"sha256": sha256}))
+    ask = ("ledger", "what-if", "daily.jsonl", "--remove", "2,12")
+    data, less = told(office, *ask), told(office, *there, CUSTOMERS, "-o", "less.json")
+    assert (data["keeps_all"], data["lost"]) == (False, [])
+    for each in (data, less):
+        assert each["trips"] == "expected" and [2, 12] in [other["candidate"] for other in each["broken"]]
+    assert "(trips: expected)" in office(*ask).out
+    write_chain(Path("old.jsonl"), [], {"format": "veilroute-ledger/1"})
     old = office("ledger", "check", "old.jsonl")
-    assert old.code == 0
-    assert "because this file has the old format" in old.out
-    assert "make a new ledger: veilroute ledger new FILE" in old.out
-
-
-def plan_json(office: Command, ledger: str, candidates: str) -> dict[str, Any]:
-    done = office(
-        "plan", "office.map", *THERE, "-o", "less.json", "--ledger", ledger, "--json", "--candidates", candidates
-    )
-    assert done.err == ""
-    data: dict[str, Any] = json.loads(done.out)
-    return data
+    assert old.code == 0 and "old format" in old.out
 
 
 def test_a_week(office: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """A customer joins, one is asked about who may leave, one plan is made without the ledger, and used anyway."""
     tuesday = plan(office, "tuesday.json", "--candidates", f"{CUSTOMERS} 2,12")
-    assert (tuesday["code"], tuesday["num_anonymized"], tuesday["shortfalls"]) == (0, 9, [])
+    assert (tuesday["num_anonymized"], tuesday["shortfalls"]) == (9, [])
     assert tuesday["ledger"] == vr.read_ledger("week.jsonl").head
     assert office("ledger", "add", "week.jsonl", "tuesday.json", "--date", "2026-11-17").code == 0
-    safe = office("ledger", "check", "week.jsonl")
-    assert (safe.code, safe.err) == (0, "")
-    assert safe.out.startswith(
-        "Safe: an observer who links all trips of the 2 playbooks learns no more than was promised."
-    )
-    assert "Keep a copy of the head elsewhere" in safe.out
-    assert office("ledger", "check", "week.jsonl", "--head", vr.read_ledger("week.jsonl").head).code == 0
+    safe = office("ledger", "check", "week.jsonl", "--head", vr.read_ledger("week.jsonl").head)
+    assert (safe.code, safe.err) == (0, "") and safe.out.startswith("Safe")
 
     before = Path("week.jsonl").read_bytes()
     asked = office("ledger", "what-if", "week.jsonl", "--remove", "1,2", "-o", "without.json")
     assert (asked.code, asked.err) == (0, "")
-    lines = asked.out.splitlines()
-    assert lines[0] == "No longer hidden: 1,15 2,12."
-    assert lines[4].startswith("Assumed: places have trips now and then")
-    assert lines[1].startswith("  1,15: on 2026-11-16 it was hidden with 1,2, and 1,2 is no longer listed.")
-    assert "keeping 1,2, last listed on 2026-11-17, as a candidate" in lines[1]
-    assert lines[2].startswith("  2,12: of those with whom it could be hidden, 1,15 cannot be hidden any more.")
-    assert lines[3].startswith("The plan that would follow (the cheapest that is safe): 6 of 8 hidden, MAC 0.2")
+    for words in ("No longer hidden: 1,15 2,12.", "1,2 is no longer listed", "6 of 8 hidden"):
+        assert words in asked.out
     assert Path("week.jsonl").read_bytes() == before
     assert office("audit", "without.json").code == 0
-
     done = office("plan", "office.map", *ELSEWHERE, "-o", "reckless.json")
-    assert done.code == 0
-    assert done.err.count("\n") == 1
-    assert "week.jsonl records playbooks on this map" in done.err
-    assert "--ledger week.jsonl" in done.err
-    refused = office("ledger", "add", "week.jsonl", "reckless.json", "--date", "2026-11-18")
-    assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 1)
-    assert "with this playbook linked trips leave too few for 1,15 2,22" in refused.err
-    assert Path("week.jsonl").read_bytes() == before
+    assert (done.code, done.err.count("\n")) == (0, 1) and "--ledger week.jsonl" in done.err
 
     assert office("route", "tuesday.json", "--transit", "8,25", "--ledger", "week.jsonl").code == 0
     reckless(office)
-    broken = office("ledger", "check", "week.jsonl")
-    assert broken.code == 1
-    assert broken.out.startswith(
-        "NOT SAFE: an observer who links all trips of the 3 playbooks has too few places to choose from for 1,15"
-    )
-    assert "that of 2026-11-16 broken on 2026-11-18" in broken.out
-    data = json.loads(office("ledger", "check", "week.jsonl", "--json").out)
+    assert office("ledger", "check", "week.jsonl").out.startswith("NOT SAFE")
+    data = told(office, "ledger", "check", "week.jsonl", code=1)
     assert (data["safe"], data["playbooks"]) == (False, 3)
     worst = next(each for each in data["candidates"] if each["candidate"] == [1, 15])
-    assert (worst["left"], worst["qualifies"], worst["since"]) == ([[1, 15]], False, "2026-11-18")
-
+    found = [worst[name] for name in ("left", "qualifies", "broken", "since")]
+    assert found == [[[1, 15]], False, "2026-11-16", "2026-11-18"]
     said = set()
     for secret in ("8,25", "2,12", "no such place"):
         monkeypatch.setattr(sys, "stdin", io.StringIO(secret + "\n"))
         said.add(office("route", "tuesday.json", "--transit", "-", "--ledger", "week.jsonl"))
     (refusal,) = said
-    assert (refusal.code, refusal.out) == (1, "")
-    assert refusal.err == (
-        "veilroute: linked trips leave somebody whom the playbook hides too few; "
-        "see who: veilroute ledger check LEDGER\n"
-    )
+    assert (refusal.code, refusal.out, refusal.err.count("\n")) == (1, "", 1)
     assert office("ledger", "check", "week.jsonl", "--since", "2026-11-18").code == 0
 
 
 def test_whoever_loses_their_hiding_is_named_and_the_rest_is_planned(office: Command) -> None:
     left = " ".join(place for place in CUSTOMERS.split() if place != "8,17")
-    done = office("plan", "office.map", *THERE, "--candidates", left, "-o", "b.json", "--ledger", "week.jsonl")
-    assert done.code == 0, "who gets no route is not given away by one"
-    assert "6 of 7 candidates hidden" in done.out
-    assert "Because of earlier trips, which an observer may link with this one:" in done.out
-    reason = "8,3: on 2026-11-16 it was hidden with 8,17, and 8,17 is no longer listed."
-    assert done.out.count(reason) == 1
+    done = office("plan", "office.map", *UNDER, "--candidates", left, "-o", "b.json")
+    assert done.code == 0 and "6 of 7 candidates hidden" in done.out, "who gets no route is not given away by one"
     found = plan(office, "b.json", "--candidates", left)
     (shortfall,) = found["shortfalls"]
     assert (shortfall["candidate"], shortfall["left"], shortfall["since"]) == ([8, 3], [[8, 3]], "2026-11-16")
+    assert done.out.count(shortfall["reason"]) == 1
     assert found["obstacles"] == [], "one reason is enough"
     assert office("ledger", "add", "week.jsonl", "b.json", "--date", "2026-11-17").code == 0
     assert office("ledger", "check", "week.jsonl").code == 0
@@ -212,56 +157,32 @@ def test_whoever_loses_their_hiding_is_named_and_the_rest_is_planned(office: Com
 
 def test_nobody_left_to_hide_is_exit_3(office: Command) -> None:
     reckless(office)
-    done = office("plan", "office.map", *THERE, "--candidates", CUSTOMERS, "-o", "b.json", "--ledger", "week.jsonl")
-    assert done.code == 3
-    assert "after what earlier trips have shown." in done.out
-    assert "Lower k" not in done.out
-    assert "planning the playbook of 2026-11-18 under the ledger" in done.out
-    assert "enter it" not in done.out
+    done = office("plan", "office.map", *UNDER, "--candidates", CUSTOMERS, "-o", "b.json")
+    assert done.code == 3 and "Lower k" not in done.out and "enter it" not in done.out
     # The playbook of before is no way out: it would show the broken ones again.
     again = vr.read_playbook("monday.json")
-    other = vr.solve(again.problem, again.privacy, planner="pbp")
-    other.write("again.json")
+    vr.solve(again.problem, again.privacy, planner="pbp").write("again.json")
     refused = office("ledger", "add", "week.jsonl", "again.json", "--date", "2026-11-19")
     assert (refused.code, refused.err.count("\n")) == (1, 1)
     forgetting = plan(office, "c.json", "--candidates", CUSTOMERS, "--since", "2026-11-18")
-    assert (forgetting["code"], forgetting["num_anonymized"], forgetting["since"]) == (0, 8, "2026-11-18")
+    assert (forgetting["num_anonymized"], forgetting["since"]) == (8, "2026-11-18")
     assert office("ledger", "add", "week.jsonl", "c.json", "--date", "2026-11-19").code == 0
     assert office("route", "c.json", "--transit", "8,25", "--ledger", "week.jsonl").code == 0
     strict = office("ledger", "check", "week.jsonl")
-    assert strict.code == 1
-    assert "Assumed for the playbook of 2026-11-19: trips before 2026-11-18 cannot be linked." in strict.out
+    assert strict.code == 1 and "trips before 2026-11-18 cannot be linked" in strict.out
 
 
-def test_two_plans_under_one_line_cannot_both_be_entered(office: Command) -> None:
+def test_plan_enters_its_playbook_and_two_of_one_line_cannot_both_be_entered(office: Command) -> None:
     """Both keep the ledger safe as it was when they were made, and not after the other."""
     newcomers = f"{CUSTOMERS} 2,12 3,20 7,8 7,22"
-    for name, trip in (("a.json", ("5,1", "5,32")), ("b.json", ("8,31", "1,2"))):
-        ends = ("--start", trip[0], "--goal", trip[1], "-k", 2, "--ell", 6)
-        asked = ("--candidates", newcomers, "-o", name, "--ledger", "week.jsonl")
-        assert office("plan", "office.map", *ends, *asked).code == 0
-    assert office("ledger", "add", "week.jsonl", "a.json", "--date", "2026-11-17").code == 0
-    refused = office("ledger", "add", "week.jsonl", "b.json", "--date", "2026-11-17")
-    assert (refused.code, refused.out) == (1, "")
-    assert "plan under the ledger" in refused.err
+    back = ("--start", "8,31", "--goal", "1,2", "-k", 2, "--ell", 6, "--ledger", "week.jsonl")
+    assert office("plan", "office.map", *back, "--candidates", newcomers, "-o", "b.json").code == 0
+    data = plan(office, "a.json", "--candidates", newcomers, "--enter")
+    assert data["num_anonymized"] == 12
+    assert vr.read_ledger("week.jsonl").holds(vr.read_playbook("a.json"))
+    refused = office("ledger", "add", "week.jsonl", "b.json", "--date", "2099-01-01")
+    assert (refused.code, refused.out) == (1, "") and "plan under the ledger" in refused.err
     assert office("ledger", "check", "week.jsonl").code == 0
-
-
-def test_plan_enters_its_playbook(office: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("week.jsonl").unlink()
-    office("ledger", "new", "week.jsonl")
-    done = office(
-        "plan", "office.map", *THERE, "--candidates", CUSTOMERS, "-o", "b.json", "--ledger", "week.jsonl", "--enter"
-    )
-    assert done.code == 0, done.err
-    assert "Entered: playbook 1 of week.jsonl" in done.out
-    assert vr.read_ledger("week.jsonl").holds(vr.read_playbook("b.json"))
-    again = office(
-        "plan", "office.map", *THERE, "--candidates", f"{CUSTOMERS} 2,12", "-o", "c.json", "--ledger", "week.jsonl",
-        "--enter", "--json",
-    )  # fmt: skip
-    assert json.loads(again.out)["num_anonymized"] == 9
-    assert len(vr.read_ledger("week.jsonl").entries) == 2
 
 
 def test_a_playbook_that_does_not_keep_its_word_is_not_entered(office: Command) -> None:
@@ -271,7 +192,7 @@ def test_a_playbook_that_does_not_keep_its_word_is_not_entered(office: Command) 
     for options in ((), ("--anyway",)):
         done = office("ledger", "add", "week.jsonl", "forged.json", "--date", "2026-11-17", *options)
         assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
-        assert "not entered: the playbook does not keep its word (mac:" in done.err
+        assert "(mac:" in done.err
     assert Path("week.jsonl").read_bytes() == before
 
 
@@ -279,24 +200,21 @@ def test_a_replan_is_entered_and_refused_where_it_breaks_a_promise(office: Comma
     ask = ("replan", "monday.json", "--class", 1, "--at", "5,1", "--ledger", "week.jsonl", "--date", "2026-11-16")
     done = office(*ask, "--closed", "5,10,5,11", "-o", "detour.json")
     assert (done.code, done.err) == (0, "")
-    assert "Entered: week.jsonl, on 2026-11-16." in done.out
     entry = vr.read_ledger("week.jsonl").entries[-1]
     assert (entry.kind, entry.classes, entry.refused) == ("replan", ((0, 1),), ())
     assert [place.label for place in entry.places] == list(vr.read_playbook("monday.json").hidden_classes[0].members)
-    assert json.loads(office("ledger", "check", "week.jsonl", "--json").out)["playbooks"] == 1
+    assert told(office, "ledger", "check", "week.jsonl")["playbooks"] == 1
     # The room of 1,2 cannot be entered any more: 1,15 would be alone.
     shut = ("--closed-nodes", "1,2")
     before = Path("week.jsonl").read_bytes()
     assert office(*ask, *shut).code == 3
     assert Path("week.jsonl").read_bytes() == before
-    chosen = office(*ask, *shut, "--go-on")
-    assert chosen.code == 0
+    assert office(*ask, *shut, "--go-on").code == 0
     entry = vr.read_ledger("week.jsonl").entries[-1]
     assert (len(entry.classes[0]), len(entry.refused)) == (1, 0)
     assert office("ledger", "check", "week.jsonl").code == 1
     assert_refused(office("replan", "monday.json", "--class", 1, "--at", "5,1", "--date", "2026-11-16"), "--date")
-    unknown = office("plan", "office.map", *ELSEWHERE, "-o", "other.json")
-    assert unknown.code == 0
+    assert office("plan", "office.map", *ELSEWHERE, "-o", "other.json").code == 0
     left_out = ("replan", "other.json", "--class", 1, "--at", "8,3", "--closed", "5,10,5,11", "--ledger", "week.jsonl")
     assert office(*left_out).code == 1
 
@@ -314,83 +232,68 @@ def test_draws_must_be_those_of_an_occasion_in_the_ledger(office: Command) -> No
     assert office(*add, "--occasion", "monday").code == 0
     unlisted = office(*ask, "--key", "van.key", "--occasion", "tuesday")
     assert (unlisted.code, unlisted.out) == (1, "")
-    assert "is not in the ledger" in unlisted.err
     assert office(*ask, "--key", "van.key", "--occasion", "monday").code == 0
-    checked = office("ledger", "check", "drawn.jsonl")
-    assert "Drawn once from the playbook of 2026-11-16: a place has at most 0.4" in checked.out
-    assert "of the time, averaged over everything that may be seen" in " ".join(checked.out.split())
-    accounts = json.loads(office("ledger", "check", "drawn.jsonl", "--json").out)["accounts"]
-    assert accounts[0]["after_another"]["worst"] > 0.4
+    (account,) = told(office, "ledger", "check", "drawn.jsonl")["accounts"]
+    assert account["draws"] == 1 and account["after_another"]["worst"] > 0.4 >= account["worst"] - 1e-9
+    assert "at most 0.4" in office("ledger", "check", "drawn.jsonl").out
     refused = office(*add, "--occasion", "tuesday")
     assert (refused.code, refused.out) == (1, ""), "a second draw for the same secret leaks"
 
 
 def test_what_if_takes_every_change(office: Command) -> None:
     def ask(*options: object) -> dict[str, Any]:
-        done = office("ledger", "what-if", "week.jsonl", *options, "--json")
-        assert done.err == ""
-        answer: dict[str, Any] = json.loads(done.out)
-        return answer
+        return told(office, "ledger", "what-if", "week.jsonl", *options)
 
-    joined = ask("--add", "2,12 3,20")
+    joined, closed = ask("--add", "2,12 3,20"), ask("--close", "5,5,5,6")
     assert (joined["keeps_all"], joined["plan"]["num_anonymized"]) == (True, 10)
-    closed = ask("--close", "5,5,5,6")
-    assert closed["keeps_all"]
-    assert closed["plan"]["mac"] > closed["today"]["mac"]
-    cut = ask("--close", "4,4,5,4 3,8,3,9")
-    assert cut["lost"], "two rooms are cut off"
+    assert closed["keeps_all"] and closed["plan"]["mac"] > closed["today"]["mac"]
+    assert ask("--close", "4,4,5,4 3,8,3,9")["lost"], "two rooms are cut off"
     more = office("ledger", "what-if", "week.jsonl", "-k", 3)
-    assert more.code == 3
-    assert "k=3 already on 2026-11-16" in more.out
-    assert "No plan hides anybody then. Today: 8 of 8 hidden" in more.out
-    named = ask("--add", "2,12", "--playbook", "monday.json")
-    assert named["keeps_all"]
+    assert more.code == 3 and "k=3 already on 2026-11-16" in more.out
+    assert ask("--add", "2,12", "--playbook", "monday.json")["keeps_all"]
+
+
+CHECK, ADD, ASK = (("ledger", word) for word in ("check", "add", "what-if"))
+PLAN = ("plan", "office.map", *THERE)
+ROUTE = ("route", "monday.json", "--transit", "8,25", "--ledger")
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("ledger", "new", "week.jsonl"), ("week.jsonl", "is there already")),
-        (("ledger", "check", "nowhere.jsonl"), ("nowhere.jsonl", "no such file")),
-        (("ledger", "check", "office.map"), ("office.map", "line 1")),
-        (("ledger", "check", "week.jsonl", "--since", "monday"), ("since", "a day such as 2026-11-16")),
-        (("ledger", "add", "week.jsonl", "monday.json", "--date", "2026-11-17"), ("not in the ledger yet",)),
-        (("ledger", "add", "week.jsonl", "monday.json", "--date", "2026-13-01"), ("date", "a day such as")),
-        (("ledger", "add", "week.jsonl", "week.jsonl"), ("week.jsonl",)),
-        (("ledger", "what-if", "week.jsonl"), ("a change: --remove, --add, --close, -k or --risk",)),
-        (("ledger", "what-if", "week.jsonl", "--remove", "2,12"), ("remove", "a candidate of the playbook", "2,12")),
-        (("ledger", "what-if", "week.jsonl", "--remove", "nowhere"), ("--remove", "nowhere")),
-        (("ledger", "what-if", "week.jsonl", "--remove", "0,0"), ("--remove", "wall")),
-        (("ledger", "what-if", "week.jsonl", "--add", "1,2"), ("add", "no candidate yet")),
-        (("ledger", "what-if", "week.jsonl", "--close", "1,1,8,8"), ("roads of the map", "1,1 to 8,8")),
-        (("ledger", "what-if", "week.jsonl", "--close", "1"), ("--close", "roads as two nodes")),
-        (("ledger", "what-if", "week.jsonl", "-k", "1"), ("Privacy.k", "at least 2")),
-        (("ledger", "what-if", "week.jsonl", "-k", "3", "--risk", "0.5"), ("either -k or --risk",)),
-        (("ledger", "what-if", "week.jsonl", "--risk", "0.5"), ("Privacy.k", "as the ledger has promised")),
-        (("ledger", "what-if", "week.jsonl", "-k", "2", "-o", "no/such/x.json"), ("--out",)),
-        (("ledger", "what-if", "week.jsonl", "-k", "2", "--playbook", "office.map"), ("office.map",)),
-        (("plan", "office.map", *THERE, "--enter"), ("--enter", "--ledger FILE as well")),
-        (("plan", "office.map", *THERE, "--since", "2026-11-16"), ("--since", "--ledger FILE as well")),
-        (("plan", "office.map", *THERE, "--ledger", "week.jsonl", "--enter"), ("--enter", "-o FILE as well")),
-        (("plan", "office.map", *THERE, "--ledger", "week.jsonl", "--reuse", "monday.json"), ("--ledger", "not both")),
-        (("plan", "office.map", *THERE, "--ledger", "office.map"), ("office.map",)),
-        (
-            ("plan", "office.map", *THERE, "--candidates", CUSTOMERS, "--ledger", "week.jsonl", "--m", "9"),
-            ("Privacy.m", "inf"),
-        ),
-        (
-            ("plan", "office.map", *THERE, "--candidates", CUSTOMERS, "--ledger", "week.jsonl", "--planner", "naive"),
-            ("planner",),
-        ),
-        (("route", "monday.json", "--transit", "8,25", "--ledger", "office.map"), ("--ledger: expected a file made",)),
-        (("route", "monday.json", "--transit", "8,25", "--ledger", "gone.jsonl"), ("--ledger: expected a file made",)),
+        (("ledger", "new", "week.jsonl"), "is there already"),
+        ((*CHECK, "nowhere.jsonl"), "nowhere.jsonl: no such file"),
+        ((*CHECK, "office.map"), "office.map, line 1"),
+        ((*CHECK, "week.jsonl", "--since", "monday"), "since: expected a day"),
+        ((*ADD, "week.jsonl", "monday.json", "--date", "2026-11-17"), "not in the ledger yet"),
+        ((*ADD, "week.jsonl", "monday.json", "--date", "2026-13-01"), "date: expected a day"),
+        ((*ADD, "week.jsonl", "week.jsonl"), "week.jsonl"),
+        ((*ASK, "week.jsonl"), "--remove, --add, --close, -k or --risk"),
+        ((*ASK, "week.jsonl", "--remove", "2,12"), "remove: expected a candidate"),
+        ((*ASK, "week.jsonl", "--remove", "nowhere"), "--remove"),
+        ((*ASK, "week.jsonl", "--remove", "0,0"), "wall"),
+        ((*ASK, "week.jsonl", "--add", "1,2"), "no candidate yet"),
+        ((*ASK, "week.jsonl", "--close", "1,1,8,8"), "1,1 to 8,8"),
+        ((*ASK, "week.jsonl", "--close", "1"), "--close: expected roads"),
+        ((*ASK, "week.jsonl", "-k", "1"), "Privacy.k: expected at least 2"),
+        ((*ASK, "week.jsonl", "-k", "3", "--risk", "0.5"), "either -k or --risk"),
+        ((*ASK, "week.jsonl", "--risk", "0.5"), "Privacy.k"),
+        ((*ASK, "week.jsonl", "-k", "2", "-o", "no/such/x.json"), "--out"),
+        ((*ASK, "week.jsonl", "-k", "2", "--playbook", "office.map"), "office.map"),
+        ((*PLAN, "--enter"), "--ledger FILE as well"),
+        ((*PLAN, "--since", "2026-11-16"), "--ledger FILE as well"),
+        ((*PLAN, "--ledger", "week.jsonl", "--enter"), "-o FILE as well"),
+        ((*PLAN, "--ledger", "week.jsonl", "--reuse", "monday.json"), "not both"),
+        ((*PLAN, "--ledger", "office.map"), "office.map"),
+        ((*PLAN, "--candidates", CUSTOMERS, "--ledger", "week.jsonl", "--m", "9"), "Privacy.m: expected inf"),
+        ((*PLAN, "--candidates", CUSTOMERS, "--ledger", "week.jsonl", "--planner", "naive"), "planner"),
+        ((*ROUTE, "office.map"), "--ledger: expected a file made"),
+        ((*ROUTE, "gone.jsonl"), "--ledger: expected a file made"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(
-    office: Command, arguments: tuple[object, ...], words: tuple[str, ...]
-) -> None:
+def test_what_is_wrong_is_said_in_one_line(office: Command, arguments: tuple[object, ...], words: str) -> None:
     before = Path("week.jsonl").read_bytes()
-    assert_refused(office(*arguments), *words)
+    assert_refused(office(*arguments), words)
     assert Path("week.jsonl").read_bytes() == before
 
 
@@ -399,35 +302,27 @@ def test_a_line_that_is_cut_off_is_seen_by_the_head(office: Command) -> None:
     lines = Path("week.jsonl").read_bytes().splitlines(keepends=True)
     Path("week.jsonl").write_bytes(lines[0] + lines[1][:40])
     done = office("ledger", "check", "week.jsonl")
-    assert done.code == 0
-    assert "an unfinished line at the end was passed over" in done.err
+    assert done.code == 0 and "unfinished line" in done.err
     cut = office("ledger", "check", "week.jsonl", "--head", head)
-    assert cut.code == 1
-    assert "lines are missing or were changed" in cut.err
-    gone = office("ledger", "what-if", "week.jsonl", "-k", 2)
-    assert_refused(gone, "nothing was entered yet")
+    assert cut.code == 1 and "missing" in cut.err
+    assert_refused(office("ledger", "what-if", "week.jsonl", "-k", 2), "nothing was entered yet")
 
 
 def test_plans_that_could_be_linked_are_warned_of_without_a_ledger(command: Command) -> None:
     vr.write_movingai(vr.grid_domain(ROWS), "office.map")
-    first = command("plan", "office.map", *THERE, "--candidates", CUSTOMERS, "-o", "first.json")
-    assert (first.code, first.err) == (0, "")
-    again = command("plan", "office.map", *THERE, "--candidates", CUSTOMERS, "-o", "first.json")
-    assert again.err == "", "the same playbook tells nothing new"
+    for _ in range(2):
+        first = command(*PLAN, "--candidates", CUSTOMERS, "-o", "first.json")
+        assert (first.code, first.err) == (0, ""), "the same playbook tells nothing new"
     Path("broken.json").write_bytes(b'{"format": "veilroute-playbook/1", ' + Path("first.json").read_bytes()[9:80])
     Path("folder.json").mkdir()
     second = command("plan", "office.map", *ELSEWHERE, "-o", "second.json")
-    assert second.code == 0
-    assert second.err == (
-        "veilroute: first.json hides 6 of these candidates as well, and linked trips leave too few for 6 of them; "
-        "keep a ledger (veilroute ledger new), and plan under it: --ledger FILE\n"
-    )
+    assert (second.code, second.err.count("\n")) == (0, 1)
+    assert "first.json hides 6 of these candidates as well" in second.err
     back = ("--start", "5,32", "--goal", "5,1", "-k", 2, "--ell", 6)
     Path("second.json").unlink()
     kept = command("plan", "office.map", *back, "--reuse", "first.json", "-o", "back.json")
     assert (kept.code, kept.err) == (0, ""), "its classes are those of the first"
-    shown = command("plan", "office.map", *ELSEWHERE)
-    assert shown.err == "", "what is not kept is not used"
+    assert command("plan", "office.map", *ELSEWHERE).err == "", "what is not kept is not used"
 
 
 def test_what_is_interrupted_enters_nothing(office: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -435,8 +330,7 @@ def test_what_is_interrupted_enters_nothing(office: Command, monkeypatch: pytest
         raise KeyboardInterrupt
 
     before = Path("week.jsonl").read_bytes()
-    asked = ("--candidates", f"{CUSTOMERS} 2,12", "--ledger", "week.jsonl")
-    assert office("plan", "office.map", *THERE, *asked, "-o", "tuesday.json").code == 0
+    plan(office, "tuesday.json", "--candidates", f"{CUSTOMERS} 2,12")
     for name in ("audit_playbook", "what_if"):
         monkeypatch.setattr(f"veilroute.cli.ledger.{name}", interrupt)
     for words in (("add", "week.jsonl", "tuesday.json"), ("what-if", "week.jsonl", "-k", 3)):

@@ -1,21 +1,26 @@
-"""Streets and routes held against the raw file, which a plain reader of the tests' own has read."""
+"""Streets, turns and routes held against the raw file, which a plain reader of the tests' own has read."""
 
 from __future__ import annotations
 
 import random
-import xml.etree.ElementTree as ET
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import veilroute as vr
 from commands import Command
+from gpx_schema import track_points
 from osm_files import Row, write_osm
 from plain_osm import PlainMap, is_road, one_way_steps, permitted_steps, read_plain
+from raw_turns import RawTurns
+from turn_town import draw_turn_town
 
-GPX = "{http://www.topografix.com/GPX/1/1}"
 SIDE = 15
 NUM_STEPS = 200
 
@@ -122,7 +127,7 @@ def test_routes_take_permitted_directions_only(raw: Path, plain: PlainMap, tmp_p
     assert done.code == 0, done.err
     assert command("audit", playbook).code == 0
     assert command("export", playbook, "-o", gpx).code == 0
-    tracks = read_tracks(gpx)
+    tracks = [[(lat, lon) for lon, lat in track] for track in track_points(gpx.read_text(encoding="utf-8"))]
     classes = [group for group in vr.read_playbook(playbook).classes if group.anonymized]
     assert len(tracks) == len(classes) > 1
     permitted, matcher = permitted_steps(plain), Matcher(plain)
@@ -134,10 +139,134 @@ def test_routes_take_permitted_directions_only(raw: Path, plain: PlainMap, tmp_p
     assert not all(any(pair in permitted for pair in pairs) for t in tracks for pairs in matcher.steps(t[::-1]))
 
 
-def read_tracks(path: Path) -> list[list[tuple[float, float]]]:
-    """The tracks of a GPX file as latitude and longitude."""
-    root = ET.parse(path).getroot()
-    return [
-        [(float(point.attrib["lat"]), float(point.attrib["lon"])) for point in track.iter(f"{GPX}trkpt")]
-        for track in root.iter(f"{GPX}trk")
-    ]
+# --- turns, barriers and dead ends
+
+U_TURNS = ("dead-ends", "never", "allow")
+TRIALS = [pytest.param(40, id="40"), pytest.param(500, id="500", marks=pytest.mark.slow)]
+CASES = [pytest.param(6, id="6"), pytest.param(50, id="50", marks=pytest.mark.slow)]
+
+
+read_once = lru_cache(maxsize=1)(read_plain)
+
+
+class Raw:
+    """A network and the raw file that it was made from."""
+
+    def __init__(self, path: Path, **options: Any) -> None:
+        network = vr.read_osm(path, **options)
+        self.domain, self.report = network.domain, network.report
+        self.law = RawTurns(read_once(path), u_turns=options.get("u_turns") or "dead-ends")
+        assert self.domain.streets is not None
+        self.streets = self.domain.streets
+        tails, heads, _ = self.domain.edge_arrays()
+        self.edges = {pair: edge for edge, pair in enumerate(zip(tails.tolist(), heads.tolist(), strict=True))}
+        on_roads = {node for step in self.law.owners for node in step}
+        self.at = {place: node for node, place in self.law.plain.nodes.items() if node in on_roads}
+        assert len(self.at) == len(on_roads), "no two nodes of streets are at one place"
+        # Of the sides of a barrier only places tell which is which, so trips do not start there.
+        self.open = [label for label in self.domain.labels or () if label in on_roads - self.law.walls]
+
+    def draw(self, rng: random.Random, num: int) -> vr.Problem:
+        """A random trip with random candidates."""
+        start, goal, *candidates = rng.sample(self.open, num + 2)
+        return vr.Problem(self.domain, [vr.Trip(start, goal)], candidates)
+
+    def nodes_along(self, route: Sequence[Any]) -> list[int]:
+        """The nodes of the raw file that a route leads past, by the line that is drawn for it."""
+        walk = [self.domain.node(label) for label in route]
+        points = [self.streets.lonlat[walk[0]].tolist()]
+        for tail, head in pairwise(walk):
+            points += self.streets.line(tail, head, self.edges[tail, head]).tolist()[1:]
+        return [self.at[round(lat * 1e7), round(lon * 1e7)] for lon, lat in points]
+
+
+def routes(raw: Raw, rng: random.Random, num: int) -> Iterator[tuple[Any, ...]]:
+    """Routes of playbooks and of single covering walks, in turn."""
+    found = 0
+    while found < num:
+        problem = raw.draw(rng, 6)
+        book = vr.solve(problem, vr.Privacy(k=2), time_limit_s=20)
+        made = [group.routes[0].nodes for group in book.classes if group.anonymized]
+        made += [vr.cover(problem, problem.candidates[:size]).walk for size in range(1, 5)]
+        yield from (route for route in made if route)
+        found += len(made)
+
+
+@pytest.mark.parametrize("num", TRIALS)
+def test_routes_in_drawn_towns_are_legal(tmp_path: Path, num: int) -> None:
+    faults = 0
+    for seed in range(num // 20):
+        raw = Raw(draw_turn_town(tmp_path / f"{seed}.osm.pbf", seed), connected=True)
+        assert raw.law.num_restrictions > 10
+        rng = random.Random(seed)
+        drawn = list(routes(raw, rng, 20))
+        assert len(drawn) >= 18, "everything can be reached by legal turns"
+        for route in drawn:
+            assert raw.law.faults(raw.nodes_along(route)) == []
+        unruled = replace(raw.domain, turns=None)
+        for _ in range(5):
+            problem = raw.draw(rng, 3)
+            free = vr.cover(vr.Problem(unruled, problem.trips, problem.candidates), problem.candidates)
+            faults += bool(raw.law.faults(raw.nodes_along(free.walk)))
+    assert faults > num // 10, "without rules many routes are illegal: the check can fail"
+
+
+@pytest.mark.parametrize("num", TRIALS)
+def test_routes_in_helsinki_are_legal(helsinki: Path, num: int) -> None:
+    raw = Raw(helsinki, connected=True)
+    assert (raw.report.num_turn_restrictions, raw.report.num_restrictions_incomplete) == (44, 1)
+    assert raw.law.num_restrictions > 15
+    drawn = list(routes(raw, random.Random(5), num))
+    assert len(drawn) >= num
+    for route in drawn:
+        assert raw.law.faults(raw.nodes_along(route)) == []
+
+
+@pytest.mark.parametrize("num", CASES)
+@pytest.mark.parametrize("where", ["drawn", "Helsinki"])
+def test_costs_are_those_of_a_plain_search(
+    request: pytest.FixtureRequest, tmp_path: Path, where: str, num: int
+) -> None:
+    """Dijkstra over (step, what is walked of restrictions, covered), from each node of the file to the next."""
+    whole = {}
+    if where == "Helsinki":
+        path = request.getfixturevalue("helsinki")
+        whole = {u_turns: Raw(path, cost="metres", u_turns=u_turns) for u_turns in U_TURNS}
+    num_found = 0
+    for case in range(num):
+        u_turns = U_TURNS[case % 3]
+        price = 0.0
+        if where == "drawn":
+            # Driven at 10 m/s; turning round takes half a minute.
+            price = 30.0 if case % 2 and u_turns != "never" else 0.0
+            path = draw_turn_town(tmp_path / f"case{case}.osm", 100 + case, side=5)
+            raw = Raw(path, cost="seconds", u_turns=u_turns, u_turn_cost=price)
+        else:
+            raw = whole[u_turns]
+        problem = raw.draw(random.Random(case), 1 + case % 4)
+        trip = problem.trips[0]
+        options: dict[str, Any] = {"price": price, "per_metre": 0.1 if where == "drawn" else 1.0}
+        options["places"] = set(raw.domain.labels or ()) if u_turns == "allow" else None
+        found = vr.cover(problem, problem.candidates)
+        done = [(problem.candidates, found.cost, found.walk)]
+        book = vr.solve(problem, vr.Privacy(k=min(2, len(problem.candidates))))
+        done += [(each.members, each.routes[0].cost, each.routes[0].nodes) for each in book.classes if each.anonymized]
+        for members, cost, walk in done:
+            expected = raw.law.cheapest(trip.start, trip.goal, members, **options)  # type: ignore[arg-type]
+            # Costs of edges are rounded, to a centimetre or a millisecond.
+            assert cost == pytest.approx(expected, abs=0.01 * (len(walk) + 1))
+            assert not walk or raw.law.faults(raw.nodes_along(walk)) == []
+        num_found += bool(found.walk)
+    assert num_found > num / 4
+
+
+def test_rules_survive_files(tmp_path: Path) -> None:
+    raw = Raw(draw_turn_town(tmp_path / "kept.osm", 3))
+    assert raw.domain.turns is not None
+    assert any(len(stretch) > 3 for stretch in raw.domain.turns.banned)
+    for name in ("kept.json", "kept.npz"):
+        vr.write_network(raw.domain, tmp_path / name)
+        again = vr.read_network(tmp_path / name)
+        assert again.turns == raw.domain.turns
+        assert again.sha256 == raw.domain.sha256
+    assert Raw(tmp_path / "kept.osm").domain.sha256 == raw.domain.sha256

@@ -41,33 +41,17 @@ def unsafe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_playbooks_planned_under_a_ledger_pass(command: Command, safe: list[str]) -> None:
     done = command("audit", "--ledger", "ledger.jsonl", *safe, "--strict")
     assert done.code == 0
-    assert done.out.startswith("Linked trips tell nothing more than was promised: 3 playbooks, all claims hold.")
     alone = command("audit", "--ledger", "ledger.jsonl")
     assert alone.code == 0 and "UNPROVED" in alone.out
     assert command("audit", "--ledger", "ledger.jsonl", "--strict").code == 1
-    assert done.out.count("The playbook keeps its word: all") == 2
+    (found,) = json.loads(command("audit", "--ledger", "ledger.jsonl", *safe, "--json").out)["observers"]
+    assert (found["m"], found["num_possible"] >= 2, found["worst_place"] <= 0.5) == (None, True, True)
     assert command("audit", safe[0], "--strict").code == 0
     for name in safe[1:]:
         # What it says of the past may be invented as long as nobody holds it against the ledger.
-        apart = command("audit", name, "--strict")
-        assert apart.code == 1
-        assert "as far as could be checked under a past that was not given" in apart.out.splitlines()[0]
+        assert command("audit", name, "--strict").code == 1
         under = json.loads(command("audit", name, "--ledger", "ledger.jsonl", "--json").out)
         assert [each["verdict"] for each in under["audits"]] == ["holds"]
-
-
-def test_three_figures_come_first_and_in_their_order(command: Command, safe: list[str]) -> None:
-    told = command("audit", "--ledger", "ledger.jsonl", *safe).out
-    told = told[: told.index("Claims")]
-    names = (
-        "links all trips of one secret:",
-        "Places that stay possible:",
-        "How sure of one place:",
-        "How sure of an ar",
-    )
-    assert sorted(names, key=told.index) == list(names)
-    (found,) = json.loads(command("audit", "--ledger", "ledger.jsonl", *safe, "--json").out)["observers"]
-    assert (found["m"], found["num_possible"] >= 2, found["worst_place"] <= 0.5) == (None, True, True)
 
 
 def test_for_a_finite_m_there_are_two_observers() -> None:
@@ -78,7 +62,6 @@ def test_for_a_finite_m_there_are_two_observers() -> None:
     assert [each.m for each in report.observers] == [2, None]
     first, whole = report.observers
     assert first.num_possible >= 3 > whole.num_possible
-    assert "An observer who sees the first 2 nodes of each route and links all trips of one secret:" in report.to_text()
 
 
 def test_names_at_one_door_are_one_place_when_trips_are_linked() -> None:
@@ -93,7 +76,6 @@ def test_names_at_one_door_are_one_place_when_trips_are_linked() -> None:
 def test_playbooks_planned_by_themselves_are_found(command: Command, unsafe: list[str]) -> None:
     done = command("audit", *unsafe, "-o", "chart.svg")
     assert done.code == 1
-    assert "whoever links the trips of" in done.out and "Chart: chart.svg" in done.out
     assert "identified" in Path("chart.svg").read_text()
     assert command("audit", "--ledger", "ledger.jsonl").code == 1
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
+from ledger_weeks import canonical
 from street_samples import little_book, little_problem
 from veilroute.auditing import ClaimVerdict
 from veilroute.domain import label_text
 from veilroute.formats import Instance
-from veilroute.jsontext import dump_canonical
 
 KEYS = {"route", "cost", "still_hidden", "dropped", "qualifies"}
 
@@ -34,10 +31,7 @@ def test_the_rest_is_printed_and_written(command: Command, town: Path) -> None:
     asked = ["replan", town, "--class", 1, "--at", 101, "--closed", "101,Branch North;105,106"]
     done = command(*asked, "-o", "rest.json")
     assert done.code == 0, done.err
-    assert (
-        "Class 1 at 101, node 2 of its route: Pohjoiskatu (101 to Branch North), Keskuskatu (Depot to 106)" in done.out
-    )
-    assert "Audited: it keeps its word." in done.out
+    assert "Pohjoiskatu (101 to Branch North), Keskuskatu (Depot to 106)" in done.out
     written = json.loads(Path("rest.json").read_bytes())
     printed = json.loads(command(*asked, "--json").out)
     assert printed.pop("audit")["holds"] is True
@@ -47,46 +41,33 @@ def test_the_rest_is_printed_and_written(command: Command, town: Path) -> None:
     assert written["playbook_sha256"] == vr.read_playbook(town).sha256
 
 
-def test_every_process_writes_the_same_bytes(town: Path, tmp_path: Path) -> None:
-    """Whoever is the secret: it is no argument, and nothing depends on the order of hashes."""
-    found = set()
-    for number in range(2):
-        out = tmp_path / f"rest{number}.json"
-        words = ["replan", str(town), "--class", "2", "--at", "110", "--closed", "110,111", "-o", str(out), "--json"]
-        done = subprocess.run(
-            [sys.executable, "-m", "veilroute", *words],
-            env={**os.environ, "PYTHONHASHSEED": str(number)}, capture_output=True, check=True,
-        )  # fmt: skip
-        found.add((done.stdout, out.read_bytes()))
-    assert len(found) == 1
-
-
 def test_a_replan_is_audited_from_its_file(command: Command, town: Path) -> None:
     asked = ["replan", town, "--class", 1, "--at", 101, "--closed", "101,102"]
     assert command(*asked, "-o", "rest.json").code == 0
-    done = command("audit", town, "--replan", "rest.json", "--strict")
+    audit = ("audit", town, "--replan")
+    done = command(*audit, "rest.json", "--strict")
     assert (done.code, done.err) == (0, ""), done
-    assert done.out.startswith("The replan keeps its word: all 11 claims hold.\n\nClass 1 at 101, node 2")
-    told = json.loads(command("audit", town, "--replan", "rest.json", "--json").out)
+    told = json.loads(command(*audit, "rest.json", "--json").out)
     assert (told["holds"], told["verdict"], len(told["claims"])) == (True, "holds", 11)
     honest = json.loads(Path("rest.json").read_bytes())
     for name in ("going_on", "giving_up"):
         forged = honest | {name: honest[name] | {"seen": honest[name]["seen"] | {"num_possible": 7}}}
-        Path("forged.json").write_bytes(dump_canonical(forged))
-        done = command("audit", town, "--replan", "forged.json")
-        assert (done.code, "Do not rely on this replan: 1 claim violated (observer)." in done.out) == (1, True)
-        del forged[name]["seen"]
-        Path("forged.json").write_bytes(dump_canonical(forged))
-        done = command("audit", town, "--replan", "forged.json")
-        assert (done.code, "UNPROVED  observer" in done.out) == (0, True), done
-        assert command("audit", town, "--replan", "forged.json", "--strict").code == 1
+        for code, said in ((1, "1 claim violated (observer)"), (0, "UNPROVED  observer")):
+            Path("forged.json").write_bytes(canonical(forged))
+            done = command(*audit, "forged.json")
+            assert (done.code, said in done.out) == (code, True), done
+            forged[name].pop("seen", None)
+        assert command(*audit, "forged.json", "--strict").code == 1
     Path("forged.json").write_text(json.dumps(honest, indent=2))
-    assert "VIOLATED  file" in command("audit", town, "--replan", "forged.json").out
-    assert_refused(command("audit", town, "--replan", "rest.json", "--day", "rest.json"), "--day", "one playbook")
-    assert_refused(command("audit", "--replan", "rest.json"), "--replan", "one playbook")
-    assert_refused(command("audit", town, "--replan", town), "not a replan")
+    assert "VIOLATED  file" in command(*audit, "forged.json").out
     little_book(m=3).write("other.json")
-    assert_refused(command("audit", "other.json", "--replan", "rest.json"), "a replan of another playbook")
+    for words, said in (
+        ((town, "--replan", "rest.json", "--day", "rest.json"), "--day: expected one playbook"),
+        (("--replan", "rest.json"), "--replan: expected one playbook"),
+        ((town, "--replan", town), "not a replan"),
+        (("other.json", "--replan", "rest.json"), "a replan of another playbook"),
+    ):
+        assert_refused(command("audit", *words), said)
 
 
 @pytest.mark.parametrize("suffix", [".gpx", ".geojson", ".txt"])
@@ -117,14 +98,10 @@ def test_nothing_is_chosen_or_written_where_too_few_stay(command: Command, town:
     closed = "101,102 103,107 104,108 106,102"
     asked = ["replan", town, "--class", 1, "--at", 105, "--closed", closed, "-o", "rest.json"]
     done = command(*asked)
-    assert done.code == 3
-    assert "Nothing is chosen" in done.out
-    assert "--go-on: " in done.out and "--give-up: " in done.out
-    assert "the whole walk passes nobody" in done.out and "Nobody is covered." in done.out
+    assert done.code == 3 and "--go-on: " in done.out and "--give-up: " in done.out
     assert not Path("rest.json").exists()
     assert json.loads(command(*asked, "--json").out)["route"] is None
-    chosen = command(*asked, "--give-up")
-    assert chosen.code == 0
+    assert command(*asked, "--give-up").code == 0
     assert json.loads(Path("rest.json").read_bytes())["choice"] == "give-up"
     stuck = command("replan", town, "--class", 1, "--at", 105, "--closed-nodes", "101 106 109", "--go-on")
     assert (stuck.code, "No road leads to the goal any more" in stuck.out) == (3, True)
@@ -138,10 +115,7 @@ def test_nothing_is_chosen_or_written_where_too_few_stay(command: Command, town:
         (["--closed", "nowhere,101"], "--closed: expected LAT,LON such as"),
         ([], "--closed: expected roads as A,B or A>B, or --closed-nodes, or --costs"),
         (["--closed", "101,102", "--go-on", "--give-up"], "--go-on: expected either --go-on or --give-up"),
-        (
-            ["--closed", "101,102", "-o", "rest.pdf"],
-            "replan format: expected one of .json, .gpx, .geojson, .txt, got '.pdf'",
-        ),
+        (["--closed", "101,102", "-o", "rest.pdf"], "replan format: expected one of"),
         (["--closed", "101,102", "--class", "3"], "class: expected a class from 1 to 2"),
         (["--closed", "101,102", "--at", "112"], "at: expected a node that all members of the class pass"),
         (["--closed", "101,102", "--after", "town.json"], "town.json: not a replan"),
@@ -150,10 +124,7 @@ def test_nothing_is_chosen_or_written_where_too_few_stay(command: Command, town:
 )
 def test_bad_input_is_one_line(command: Command, town: Path, words: list[str], problem: str) -> None:
     Path("costs.csv").write_text("from,to,cost\n101,112,3\n", encoding="ascii")
-    done = command("replan", town, "--class", 1, "--at", 105, *words)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith(f"veilroute: {problem}")
-    assert done.err.count("\n") == 1
+    assert_refused(command("replan", town, "--class", 1, "--at", 105, *words), f"veilroute: {problem}")
 
 
 def test_traffic_comes_as_a_table(command: Command, town: Path) -> None:
@@ -218,11 +189,9 @@ def test_contingencies_are_planned_told_and_audited(command: Command, wanted: st
     (trip,) = json.loads(gzip.decompress(base64.b64decode(packed)))["playbook"]["trips"]
     assert [len(detour["closed"]) for detour in trip["detours"]] == [1, 1]
     assert trip["detours"][0]["title"] == "If Pohjoiskatu (101 to Branch North) is closed"
-    assert command("plan", "town.json", "--contingencies", wanted).out.count("Contingencies: 2.") == 1
 
 
 @pytest.mark.parametrize("wanted", ["worst", "worst 0", "101>102", "", "101,112"])
 def test_bad_contingencies_are_one_line(command: Command, wanted: str) -> None:
     vr.write_instance(Instance(little_problem(), vr.Privacy(k=2)), "town.json")
-    done = command("plan", "town.json", "--contingencies", wanted)
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert_refused(command("plan", "town.json", "--contingencies", wanted))

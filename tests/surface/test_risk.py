@@ -25,8 +25,6 @@ def test_text_and_json(command: Command, planned: Path, tmp_path: Path) -> None:
     book = vr.read_playbook(planned)
     done = command("risk", planned)
     assert done.code == 0, done.err
-    assert "An observer who sees the whole route:" in done.out and "on average" in done.out
-    assert done.out.count("Class ") == len(vr.risk(book).routes)
     prior = write_prior(tmp_path / "prior.csv", book)
     data = json.loads(command("risk", planned, "--prior", prior, "--json").out)
     report = vr.risk(book, [1 / rank for rank in range(1, 11)])
@@ -42,9 +40,7 @@ def test_observers(command: Command, planned: Path, name: str) -> None:
     data = json.loads(command("risk", planned, "--adversary", name, "--json").out)
     assert data["adversary"]["name"] == name
     assert 0 < data["adversary"]["success"] <= data["bayes_success"] + 1e-12
-    text = command("risk", planned, "--adversary", name).out
-    assert f"The {name} observer guesses right" in text
-    assert "of the time, on average over all trips that are covered" in text
+    assert name in command("risk", planned, "--adversary", name).out
 
 
 def test_a_playbook_without_its_map_needs_it(command: Command, planned: Path, building: Path, tmp_path: Path) -> None:
@@ -82,3 +78,16 @@ def test_every_key_is_described(command: Command, planned: Path) -> None:
     data = json.loads(command("risk", planned, "--adversary", "counting", "--json").out)
     keys = {*data, *data["routes"][0], *data["over_time"][0], *data["no_trip"], *data["adversary"]}
     assert not [key for key in sorted(keys) if f"``{key}``" not in section]
+
+
+def test_an_audit_under_another_prior(command: Command, planned: Path, tmp_path: Path) -> None:
+    """The same plan under priors that it keeps its risk with, and under one in which a place is nearly certain."""
+    book = vr.read_playbook(planned)
+    table = tmp_path / "prior.csv"
+    vr.solve(book.problem, vr.Privacy(risk=0.5)).write(tmp_path / "risk.json")
+    for weights, code in (([7] * 10, 0), ([1000, *[1] * 9], 1)):
+        rows = [f'"{label_text(label)}",{weight}' for label, weight in zip(book.candidates, weights, strict=True)]
+        table.write_text("\n".join(["place,weight", *rows]) + "\n")
+        done = command("audit", tmp_path / "risk.json", "--prior", table, "--json")
+        (claim,) = (each for each in json.loads(done.out)["claims"] if each["claim"] == "prior")
+        assert (done.code, claim["holds"]) == (code, code == 0)

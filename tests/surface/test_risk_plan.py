@@ -26,46 +26,16 @@ def priors(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_the_summary_says(command: Command, building: Path, priors: Path) -> None:
-    done = command("plan", building, *TRIP, "--risk", 0.5, "--prior", "even.csv")
-    assert done.code == 0, done.err
-    assert "6 of 6 candidates hidden" in done.out and "risk at most 50%" in done.out
-    assert "by how probable each is" in done.out and "expected MAC" in done.out
-
-
-FIGURES = (
-    "Places that stay possible",
-    "How sure of one place",
-    "How sure of an area",
-    "Best guess of a place",
-)
-
-
-@pytest.mark.parametrize(
-    ("privacy", "sentences"),
-    [
-        (vr.Privacy(risk=0.5, ell=1), ("at most 40%", "an area less than 1 across")),
-        (vr.Privacy(k=2, ell=0), ("an area (here, a single place)", "at most 66.7%", "Use --risk 0.5 instead of -k 2")),
-        (
-            vr.Privacy(k=2, ell=2),
-            ("an area less than 2 across", "Warning: an observer who sees the whole route can"),
-        ),
-        (vr.Privacy(k=2, ell=1, m=2), ("An observer who sees the first 2 nodes of a route:", "sees the whole route:")),
-    ],
-)
-def test_three_figures_stand_together_and_in_order(privacy: vr.Privacy, sentences: tuple[str, ...]) -> None:
+def test_the_summary_has_the_figures_in_their_order() -> None:
     domain = vr.grid_domain(["......", "......"])
     problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 5))], [(1, 1), (1, 2), (1, 3), (1, 4)], prior=[1, 1, 1, 2])
-    lines = headline(vr.solve(problem, privacy))
-    at = next(number for number, line in enumerate(lines) if line.startswith("An observer who sees"))
-    for line, name in zip(lines[at + 1 : at + 5], FIGURES, strict=True):
-        assert line.strip().startswith(name)
-    assert all(sentence in " ".join(lines) for sentence in sentences), lines
-
-
-def test_refused_places_are_part_of_the_figure(command: Command, building: Path, priors: Path) -> None:
-    done = command("plan", building, *TRIP, "--risk", 0.5, "--prior", "heavy.csv")
-    assert "80% of trips are not covered by this plan: their places get no route." in done.out
+    for privacy, worst in ((vr.Privacy(risk=0.5, ell=1), "40%"), (vr.Privacy(k=2, ell=0), "66.7%")):
+        lines = headline(vr.solve(problem, privacy))
+        at = next(number for number, line in enumerate(lines) if line.startswith("An observer who sees"))
+        names = ("Places that stay possible", "How sure of one place", "How sure of an area", "Best guess of a place")
+        for line, name in zip(lines[at + 1 : at + 5], names, strict=True):
+            assert line.strip().startswith(name)
+        assert worst in lines[at + 3]
 
 
 @pytest.mark.parametrize("mechanism", ["partition", "randomised"])
@@ -84,17 +54,16 @@ def test_json_has_the_risk_of_every_playbook(command: Command, building: Path, m
 def test_too_probable_and_never(command: Command, building: Path, priors: Path) -> None:
     done = command("plan", building, *TRIP, "--risk", 0.5, "--prior", "heavy.csv")
     assert done.code == 0
-    assert "30,40: it has 80% of the probability; no planner hides more than 50%." in done.out
+    assert "30,40: it has 80% of the probability" in done.out and "80% of trips are not covered" in done.out
     done = command("plan", building, *TRIP, "--risk", 0.5, "--prior", "never.csv", "--json")
     (why,) = json.loads(done.out)["obstacles"]
-    assert why["candidate"] == [30, 40] and why["reason"] == "it is never the secret: its weight is 0"
+    assert why["candidate"] == [30, 40] and "its weight is 0" in why["reason"]
 
 
 def test_less_risk_than_is_possible(command: Command, building: Path, priors: Path) -> None:
     done = command("plan", building, *TRIP, "--risk", 0.1)
     assert done.code == 3
     assert "the least that is possible here is 0.1667" in done.err and done.err.count("\n") == 1
-    assert "16.7% of the probability; no planner hides more than 10%" in done.out
     assert command("plan", building, *TRIP, "--risk", 0.1667).code == 0
     done = command("plan", building, *TRIP, "--risk", 0.19, "--prior", "heavy.csv", "--json")
     assert done.code == 3 and "the least that is possible here is 0.2" in done.err
@@ -131,11 +100,7 @@ def test_the_objective_of_an_instance_counts(command: Command, building: Path) -
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--risk", "0"), ("Privacy.risk", "between 0 and 1")),
-        (("--risk", "1"), ("Privacy.risk", "between 0 and 1")),
-        (("--risk", "-0.5"), ("Privacy.risk",)),
-        (("--risk", "1.5"), ("Privacy.risk",)),
-        (("--risk", "nan"), ("Privacy.risk",)),
+        *((("--risk", risk), ("Privacy.risk",)) for risk in ("0", "1", "-0.5", "1.5", "nan")),
         (("--risk", "half"), ("--risk",)),
         (("--risk", "0.5", "-k", "2"), ("--risk", "not both")),
         (("--mechanism", "dice"), ("mechanism", "partition or randomised")),
@@ -144,14 +109,13 @@ def test_the_objective_of_an_instance_counts(command: Command, building: Path) -
         (("--prior", "nowhere.csv"), ("nowhere.csv", "no such file")),
         (("--prior", "even.txt.gz"), ("prior format",)),
         (("--risk", "0.5", "--objective", "total"), ("objective",)),
-        (("--risk", "0.5", "--planner", "cbp", "--m", "20"), ("planner", "optimal")),
-        (("--risk", "0.5", "--planner", "rbp", "--m", "20"), ("planner", "optimal")),
-        (("--risk", "0.5", "--planner", "pbp", "--partitioner", "merge-bb"), ("optimal",)),
-        (("--risk", "0.5", "--planner", "pbp", "--partitioner", "df-bb"), ("optimal",)),
-        (("--risk", "0.5", "--planner", "pbp", "--partitioner", "naive"), ("optimal",)),
+        *((("--risk", "0.5", "--planner", name, "--m", "20"), ("planner", "optimal")) for name in ("cbp", "rbp")),
+        *(
+            (("--risk", "0.5", "--planner", "pbp", "--partitioner", name), ("optimal",))
+            for name in ("merge-bb", "df-bb", "naive")
+        ),
         (("--risk", "0.5", "--planner", "m-pbp", "--partitioner", "naive", "--m", "20"), ("optimal",)),
-        (("--mechanism", "randomised", "--planner", "cbp", "--m", "20"), ("optimal",)),
-        (("--mechanism", "randomised", "--planner", "pbp"), ("optimal",)),
+        *((("--mechanism", "randomised", "--planner", name, "--m", "20"), ("optimal",)) for name in ("cbp", "pbp")),
     ],
 )
 def test_bad_options(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -14,7 +14,6 @@ import pytest
 import veilroute as vr
 from drawn_books import PLACES, triangle_book
 from veilroute.accounting import Knowledge, account_draws
-from veilroute.linking import MAX_COMBINATIONS
 
 Channel = dict[Any, dict[Any, float]]  #: per place how probable each class is
 
@@ -70,11 +69,8 @@ def test_repeated_draws_are_those_of_all_sequences(seed: int, num_draws: int, pa
         assert known == pytest.approx(add_up(hidden, [channel_of(book)] * num))
     if num_draws == 1:
         # The account takes classes for told apart; two with one route are one sight, of which less is known.
-        worst, success = book.claims.worst_posterior, book.claims.bayes_success
-        assert worst is not None
-        assert success is not None
-        assert account.now.worst >= worst - 1e-9
-        assert account.now.bayes_success >= success - 1e-9
+        assert account.now.worst >= (book.claims.worst_posterior or 1) - 1e-9
+        assert account.now.bayes_success >= (book.claims.bayes_success or 1) - 1e-9
         assert account.now.worst <= 0.4 + 1e-9 < account.after_another.worst
 
 
@@ -109,38 +105,14 @@ def test_one_occasion_is_one_draw(path: Path) -> None:
     assert vr.read_ledger(path).account() == before
     twice = replace(ledger.entries[0], date="2026-11-17")
     assert account_draws([*ledger.entries, twice])[0] == before[0]
-
-
-def test_draws_with_a_key_are_guessed_as_often_as_the_account_says(path: Path) -> None:
-    """Three occasions for each of many secrets, each with a key of its own, and an observer who knows the rest."""
-    book = triangle_book(num_trips=1)
-    ledger = vr.new_ledger(path)
-    occasions = ("a", "b", "c")
-    for occasion in occasions:
-        ledger = ledger.add(book, day="2026-11-16", occasion=occasion, anyway=True)
-    seen: Counter[tuple[Any, Any]] = Counter()
-    num_keys = 400
-    for number in range(num_keys):
-        key = vr.Key(number.to_bytes(32, "big"))
-        for place in PLACES:
-            routes = tuple(book.route_for(place, key=key, occasion=occasion).nodes for occasion in occasions)
-            seen[routes, place] += 1
-    prior = dict(zip(PLACES, book.prior or (), strict=True))
-    beliefs: dict[Any, dict[Any, float]] = defaultdict(dict)
-    for (routes, place), num in seen.items():
-        beliefs[routes][place] = prior[place] * num / num_keys
-    guessed = sum(max(own.values()) for own in beliefs.values())
-    (account,) = ledger.account()
-    assert guessed == pytest.approx(account.now.bayes_success, abs=0.03)
-    assert account.now.worst == 1  # two classes have one place in common
+    assert account_draws([*ledger.entries, twice], since="2026-11-17")[0].date == "2026-11-17"
 
 
 def test_what_is_too_much_to_add_up_is_said(path: Path) -> None:
     book = room_book(0, risk=0.4, mechanism="randomised")
     ledger = vr.new_ledger(path).add(book, day="2026-11-16")
-    entries = ledger.entries * 500
-    with pytest.raises(vr.TooLargeError, match=f"{MAX_COMBINATIONS:,} ways"):
-        account_draws(entries)
+    with pytest.raises(vr.TooLargeError, match="at most 100,000 ways"):
+        account_draws(ledger.entries * 500)
 
 
 def test_a_hundred_draws_of_a_small_playbook_are_exact(path: Path) -> None:

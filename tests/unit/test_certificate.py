@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import pytest
 
 import veilroute as vr
 from veilroute import Certificate, Cut, DualPrices, playbook_from_json
-from veilroute.certificate import certificate_from_dict
 
 CELLS = ((0, 2), (2, 2), (0, 4), (2, 4))
 
@@ -32,14 +31,10 @@ def test_a_file_keeps_every_bit(playbook: vr.Playbook, certificate: Certificate)
     assert again.certificate == certificate
     assert again.to_json() == playbook.to_json()
     odd = DualPrices((0.1 + 0.2, 1e-300, -1, 0))
-    for changed in (replace(certificate, count=None), replace(certificate, cost=odd)):
-        assert certificate_from_dict(json.loads(json.dumps(asdict(changed)))) == changed
-
-
-def test_without_one_nothing_is_written(playbook: vr.Playbook) -> None:
-    bare = replace(playbook, certificate=None)
-    assert b"certificate" not in bare.to_json()
-    assert playbook_from_json(bare.to_json()).certificate is None
+    for changed in (replace(certificate, count=None), replace(certificate, cost=odd), None):
+        book = replace(playbook, certificate=changed)
+        assert playbook_from_json(book.to_json()).certificate == changed
+        assert (b"certificate" in book.to_json()) == (changed is not None)
 
 
 def test_numbers_of_numpy_become_plain(certificate: Certificate) -> None:
@@ -78,41 +73,36 @@ def test_nonsense_is_refused_when_it_is_made(make: Callable[[], Any], words: str
         make()
 
 
-def drop(key: str) -> Callable[[dict[str, Any]], None]:
-    return lambda data: data.pop(key)
-
-
-def put(key: str, value: Any) -> Callable[[dict[str, Any]], None]:
-    return lambda data: data.update({key: value})
+GONE = object()
 
 
 @pytest.mark.parametrize(
-    ("damage", "words"),
+    ("key", "value", "words"),
     [
-        (drop("bound"), "damaged playbook"),
-        (drop("count"), "damaged playbook"),
-        (put("members", "abcd"), "certificate.members: expected a list"),
-        (put("members", [[0, 2], [2, 2], [0, 4], 1.5]), "Certificate.members"),
-        (put("bound", "0.95"), "Certificate.bound"),
-        (put("bound", None), "Certificate.bound"),
-        (put("threshold", -1), "Certificate.threshold"),
-        (put("num_nodes", True), "Certificate.num_nodes"),
-        (put("cost", None), "damaged playbook"),
-        (put("cost", {"duals": [1, 2, 3], "cuts": []}), "one for each of 4 members"),
-        (put("cost", {"duals": [1, 2, 3, "4"], "cuts": []}), "DualPrices.duals"),
-        (put("cost", {"duals": [1, 2, 3, 4], "cuts": [{"members": [[0, 2], [2, 2]], "dual": 1}]}), "odd number"),
-        (put("cost", {"duals": [1, 2, 3, 4], "cuts": [{"members": [1, 2, 3], "dual": 1}]}), "own members"),
-        (put("count", {"duals": [1, 2, 3, -4], "cuts": []}), "count.duals"),
+        ("bound", GONE, "damaged playbook"),
+        ("count", GONE, "damaged playbook"),
+        ("members", "abcd", "certificate.members: expected a list"),
+        ("members", [[0, 2], [2, 2], [0, 4], 1.5], "Certificate.members"),
+        ("bound", "0.95", "Certificate.bound"),
+        ("bound", None, "Certificate.bound"),
+        ("threshold", -1, "Certificate.threshold"),
+        ("num_nodes", True, "Certificate.num_nodes"),
+        ("cost", None, "damaged playbook"),
+        ("cost", {"duals": [1, 2, 3], "cuts": []}, "one for each of 4 members"),
+        ("cost", {"duals": [1, 2, 3, "4"], "cuts": []}, "DualPrices.duals"),
+        ("cost", {"duals": [1, 2, 3, 4], "cuts": [{"members": [[0, 2], [2, 2]], "dual": 1}]}, "odd number"),
+        ("cost", {"duals": [1, 2, 3, 4], "cuts": [{"members": [1, 2, 3], "dual": 1}]}, "own members"),
+        ("count", {"duals": [1, 2, 3, -4], "cuts": []}, "count.duals"),
+        (None, [1], "damaged playbook"),
     ],
 )
-def test_damaged_files_are_refused(playbook: vr.Playbook, damage: Callable[[dict[str, Any]], None], words: str) -> None:
+def test_damaged_files_are_refused(playbook: vr.Playbook, key: str | None, value: Any, words: str) -> None:
     data = json.loads(playbook.to_json())
-    damage(data["certificate"])
+    if key is None:
+        data["certificate"] = value
+    elif value is GONE:
+        del data["certificate"][key]
+    else:
+        data["certificate"][key] = value
     with pytest.raises(vr.FileFormatError, match=words):
         playbook_from_json(json.dumps(data).encode(), source="playbook.json")
-
-
-def test_a_certificate_that_is_no_object_is_refused(playbook: vr.Playbook) -> None:
-    data = json.loads(playbook.to_json()) | {"certificate": [1]}
-    with pytest.raises(vr.FileFormatError, match="damaged playbook"):
-        playbook_from_json(json.dumps(data).encode())

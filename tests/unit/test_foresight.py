@@ -65,9 +65,7 @@ def test_answers_are_plans_under_the_ledger_and_explain_all_who_cannot_be_hidden
     assert {each.candidate for each in answer.shortfalls} == impossible
     assert impossible.isdisjoint(hidden)
     for each in answer.shortfalls:
-        assert len(each.left) < privacy.k
-        assert each.reason
-        assert each.advice
+        assert len(each.left) < privacy.k and each.reason and each.advice
         assert each.since <= ledger.entries[-1].date
     if hidden:
         assert ledger.add(answer.plan, day="2026-11-20").check().safe
@@ -110,40 +108,36 @@ def test_somebody_joins_where_the_prior_does_not_say_how_probable_it_is(tmp_path
     assert vr.what_if(ledger, book, remove=[PLACES[5]]).plan.prior == pytest.approx((3 / 9, 2 / 9, 2 / 9, 1 / 9, 1 / 9))
 
 
-class TestReplans:
+def test_who_drops_out_on_the_way_is_gone_for_the_others(tmp_path: Path) -> None:
     """A trip that was planned again is entered beside its playbook."""
+    book = vr.solve(vr.Problem(TOWN, [TRIPS[0]], PLACES[:6]), vr.Privacy(k=3))
+    ledger = vr.new_ledger(tmp_path / "ledger.jsonl").add(book, day="2026-11-16")
+    group = book.hidden_classes[0]
+    *kept, lost = group.members
+    found = book.replan(1, at=group.shared(0)[0], position=0, closed_nodes=[lost], choice="go-on")
+    assert found.dropped == (lost,)
+    after = ledger.add_replan(book, found, day="2026-11-17", anyway=True)
+    entry = after.entries[-1]
+    assert (entry.kind, entry.parent, entry.domain) == ("replan", None, book.domain_sha256)
+    standing = {each.candidate: each for each in after.check().candidates}
+    assert all(set(standing[member].left) == set(kept) for member in kept)
+    assert len(kept) < 3
+    with pytest.raises(vr.UnsafeLedgerError, match="too few"):
+        ledger.add_replan(book, found, day="2026-11-17")
 
-    def test_who_drops_out_is_gone_for_the_others(self, tmp_path: Path) -> None:
-        book = vr.solve(vr.Problem(TOWN, [TRIPS[0]], PLACES[:6]), vr.Privacy(k=3))
-        ledger = vr.new_ledger(tmp_path / "ledger.jsonl").add(book, day="2026-11-16")
-        group = book.hidden_classes[0]
-        last = group.shared(0)[0]
-        lost = group.members[-1]
-        found = book.replan(1, at=last, position=0, closed_nodes=[lost], choice="go-on")
-        assert found.dropped == (lost,)
-        after = ledger.add_replan(book, found, day="2026-11-17", anyway=True)
-        entry = after.entries[-1]
-        assert (entry.kind, entry.parent, entry.domain) == ("replan", None, book.domain_sha256)
-        standing = {each.candidate: each for each in after.check().candidates}
-        kept = [member for member in group.members if member != lost]
-        assert all(set(standing[member].left) == set(kept) for member in kept)
-        if len(kept) < 3:
-            with pytest.raises(vr.UnsafeLedgerError, match="too few"):
-                ledger.add_replan(book, found, day="2026-11-17")
 
-    def test_what_is_not_entered(self, tmp_path: Path) -> None:
-        book = vr.solve(vr.Problem(TOWN, [TRIPS[0]], PLACES[:4]), vr.Privacy(k=2))
-        ledger = vr.new_ledger(tmp_path / "ledger.jsonl")
-        start = book.trips[0].start
-        found = book.replan(1, at=start, position=0, closed=[((0, 0), (0, 1))])
-        with pytest.raises(vr.UnsafeLedgerError, match="not in the ledger"):
-            ledger.add_replan(book, found)
-        ledger = ledger.add(book, day="2026-11-16")
-        with pytest.raises(vr.InvalidInputError, match="it was chosen how to go on"):
-            ledger.add_replan(book, replace(found, choice=None))
-        with pytest.raises(vr.InvalidInputError, match="date"):
-            ledger.add_replan(book, found, day="2026-11-15")
-        drawn = triangle_book()
-        ledger = vr.new_ledger(tmp_path / "drawn.jsonl").add(drawn, day="2026-11-16")
-        with pytest.raises(vr.InvalidInputError, match="a partition"):
-            ledger.add_replan(drawn, found)
+def test_what_is_not_entered(tmp_path: Path) -> None:
+    book = vr.solve(vr.Problem(TOWN, [TRIPS[0]], PLACES[:4]), vr.Privacy(k=2))
+    ledger = vr.new_ledger(tmp_path / "ledger.jsonl")
+    found = book.replan(1, at=book.trips[0].start, position=0, closed=[((0, 0), (0, 1))])
+    with pytest.raises(vr.UnsafeLedgerError, match="not in the ledger"):
+        ledger.add_replan(book, found)
+    ledger, drawn = ledger.add(book, day="2026-11-16"), triangle_book()
+    other = vr.new_ledger(tmp_path / "drawn.jsonl").add(drawn, day="2026-11-16")
+    for where, what, made, day, said in (
+        (ledger, book, replace(found, choice=None), None, "it was chosen how to go on"),
+        (ledger, book, found, "2026-11-15", "date"),
+        (other, drawn, found, None, "a partition"),
+    ):
+        with pytest.raises(vr.InvalidInputError, match=said):
+            where.add_replan(what, made, day=day)

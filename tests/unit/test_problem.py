@@ -54,12 +54,20 @@ def test_problem_names_the_bad_field(line5: vr.Domain, trips: Any, candidates: A
         vr.Problem(line5, trips, candidates)
 
 
-def test_domain_and_visibility_are_checked(line5: vr.Domain) -> None:
+def test_domain_visibility_and_order_are_checked(line5: vr.Domain) -> None:
+    """Sets have no order; and two spellings of a node would let one list stand in the file and another one count."""
     wrong: Any = "map"
+    unordered: Any = {1, 2, 3}
     with pytest.raises(vr.InvalidInputError, match=r"Problem\.domain"):
         vr.Problem(wrong, [vr.Trip(0, 4)], [1])
     with pytest.raises(vr.InvalidInputError, match="visibility"):
         vr.Problem(line5, [vr.Trip(0, 4)], [1], wrong)
+    with pytest.raises(vr.InvalidInputError, match=r"Problem\.candidates: expected a list"):
+        vr.Problem(line5, [vr.Trip(0, 4)], unordered)
+    with pytest.raises(vr.InvalidInputError, match=r"visibility\.sees: expected a list"):
+        vr.Problem(line5, [vr.Trip(0, 4)], [1], vr.Explicit({0: unordered}))
+    with pytest.raises(vr.InvalidInputError, match="visibility.sees: expected each node once, got '01'"):
+        visibility_from_dict({"kind": "explicit", "sees": {"1": [2], "01": [3]}}, line5)
 
 
 def test_candidates_at_an_end_of_any_trip_do_not_count(line5: vr.Domain) -> None:
@@ -76,25 +84,11 @@ def test_one_trip_may_be_given_alone_and_numpy_labels_become_plain(two_rooms: vr
     assert problem.candidates == ((1, 1),)
 
 
-def test_sets_are_refused_because_they_have_no_order(line5: vr.Domain) -> None:
-    unordered: Any = {1, 2, 3}
-    with pytest.raises(vr.InvalidInputError, match=r"Problem\.candidates: expected a list"):
-        vr.Problem(line5, [vr.Trip(0, 4)], unordered)
-    with pytest.raises(vr.InvalidInputError, match=r"visibility\.sees: expected a list"):
-        vr.Problem(line5, [vr.Trip(0, 4)], [1], vr.Explicit({0: unordered}))
-
-
 def test_names_are_hashed_in_any_order_and_belong_to_nodes(line5: vr.Domain) -> None:
     assert names_sha256({1: "a", 2: "b"}) == names_sha256({2: "b", 1: "a"}) != names_sha256({1: "b", 2: "a"})
     assert names_sha256({}) is None
     with pytest.raises(vr.InvalidInputError, match="names: expected a node from 0 to 4, got 9"):
         vr.Problem(line5, [vr.Trip(0, 4)], [1], names={9: "Nowhere"})
-
-
-def test_what_a_node_sees_is_said_once(line5: vr.Domain) -> None:
-    """Two spellings of a node would let one list stand in the file and another one count."""
-    with pytest.raises(vr.InvalidInputError, match="visibility.sees: expected each node once, got '01'"):
-        visibility_from_dict({"kind": "explicit", "sees": {"1": [2], "01": [3]}}, line5)
 
 
 def test_places_are_checked_and_hashed() -> None:

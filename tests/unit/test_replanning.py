@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -11,12 +12,12 @@ import pytest
 import veilroute as vr
 from closed_roads import audited as audit_replan
 from drawn_books import PLACES, triangle_book
+from ledger_weeks import canonical
 from reference import adjacency
 from street_samples import little_book, little_town, two_trip_book
 from veilroute import Watch
 from veilroute.closures import replan_from_dict
 from veilroute.domain import Turns, with_rules
-from veilroute.jsontext import dump_canonical, parse_json
 from veilroute.replanning import change_domain, with_contingencies
 
 
@@ -51,6 +52,42 @@ def test_nothing_is_chosen_where_too_few_stay(comb: vr.Playbook) -> None:
     assert comb.replan(1, 4, closed=closed, choice="go-on").route == (4, 1, 2, 3)
     given_up = comb.replan(1, 0, closed=[(2, 5)], choice="give-up")
     assert (given_up.route, given_up.still_hidden, given_up.dropped) == ((0, 1, 2, 3), (), (4, 5, 6))
+
+
+def fork(cost_of_4: float, num_more: int = 0, ell: float = 0) -> vr.Playbook:
+    """0 to 3 past some places, and past 4 and 5: only past one of them if the road from 4 to 5 is closed."""
+    lane = [0, *range(6, 6 + num_more), 1]
+    roads = [(1, 4, cost_of_4), (4, 3, 2), (1, 5, 2), (5, 3, 2), (4, 5, 1), (1, 2, 1), (2, 3, 1)]
+    tails, heads, costs = zip(*roads, *((a, b, 1) for a, b in pairwise(lane)), strict=True)
+    domain = vr.Domain.from_edges(6 + num_more, tails, heads, costs)
+    members = [*lane[1:-1], 4, 5]
+    return vr.playbook_from_classes(
+        vr.Problem(domain, [vr.Trip(0, 3)], members),
+        vr.Privacy(k=2, ell=ell),
+        [{"members": members, "route": [*lane, 4, 5, 3]}],
+    )
+
+
+def test_of_as_many_the_cheapest_are_kept_and_of_those_the_first() -> None:
+    for cost_of_4, left in ((1, 4), (2, 4), (3, 5)):
+        made = fork(cost_of_4).replan(1, 0, closed=[(4, 5)])
+        assert (made.going_on.left, made.qualifies, made.giving_up.route) == ((left,), False, (0, 1, 2, 3))
+    # Before all that those who keep the promise: 6 and 4 are too close to each other, 6 and 5 are not.
+    for ell, left in ((0, 4), (3, 5)):
+        made = fork(1, 1, ell).replan(1, 0, closed=[(4, 5)])
+        assert (made.going_on.left, made.qualifies) == ((6, left), True)
+
+
+def test_out_of_how_many_those_are_chosen_who_can_be_kept() -> None:
+    """Where nobody has to drop out there may be more."""
+    book = fork(3, 11)
+    assert fork(3, 10).replan(1, 0, closed=[(4, 5)]).dropped == (4,)
+    with pytest.raises(vr.TooLargeError, match="at most 12 members"):
+        book.replan(1, 0, closed=[(4, 5)])
+    made = book.replan(1, 0, closed=[(1, 2)])
+    assert (len(made.still_hidden), made.qualifies) == (13, True)
+    assert all(claim.holds for claim in audit_replan(book, made))
+    assert book.replan(1, 0, closed=[(0, 6)]).route == ()
 
 
 def test_no_road_to_the_goal(comb: vr.Playbook) -> None:
@@ -105,6 +142,12 @@ def test_whoever_comes_too_close_by_new_costs_does_not_count() -> None:
     domain = vr.Domain.from_edges(6, tails, heads, [4] * 10)
     book = vr.solve(vr.Problem(domain, [vr.Trip(0, 3)], [4, 5]), vr.Privacy(k=2, ell=10))
     assert book.replan(1, 0, costs=[(1, 2, 3)]).qualifies
+    # And on the playbook's own map, where 4 and 6 were too close: that they are far today does not help.
+    wide = vr.Domain.from_edges(7, (*tails, 1, 6), (*heads, 6, 1), [4] * 12)
+    three = vr.solve(vr.Problem(wide, [vr.Trip(0, 3)], [4, 5, 6]), vr.Privacy(k=2, ell=10))
+    assert three.hidden_classes[0].members == (4, 5, 6)
+    kept = three.replan(1, 0, closed_nodes=[5], costs=[(1, 6, 40), (6, 1, 40), (1, 4, 40), (4, 1, 40)])
+    assert (kept.still_hidden, kept.qualifies) == ((4, 6), False)
     nearer = book.replan(1, 0, costs=[(1, 2, 1)])
     assert (nearer.qualifies, nearer.still_hidden, nearer.choice) == (False, (4, 5), None)
 
@@ -145,8 +188,10 @@ def test_a_detour_is_replanned_from_where_it_goes(comb: vr.Playbook) -> None:
     assert second.walked == (0, 1, 2, 5)
     assert second.closure.roads == ((1, 4), (3, 6))
     assert (second.still_hidden, second.choice) == ((5,), None)
-    again = replan_from_dict(parse_json(dump_canonical(second.to_dict()), "replan"))
+    again = replan_from_dict(json.loads(canonical(second.to_dict())))
     assert again == second
+    at_once = comb.replan(1, 0, closed=[(3, 6)], after=first)
+    assert (at_once.walked, at_once.still_hidden) == ((0,), (5,))
     with pytest.raises(vr.InvalidInputError, match="an earlier replan of the same class and trip, with a route"):
         comb.replan(1, 5, closed=[(3, 6)], after=second)
     with pytest.raises(vr.InvalidInputError, match="at: expected"):
@@ -159,7 +204,7 @@ def test_nothing_that_replans_takes_a_secret_and_members_get_equal_bytes(comb: v
     for secret in (4, 5, 6):
         group = comb.class_of(secret)
         number = 1 + next(i for i, each in enumerate(comb.hidden_classes) if each is group)
-        made.add(dump_canonical(comb.replan(number, 4, closed=[(2, 5)]).to_dict()))
+        made.add(canonical(comb.replan(number, 4, closed=[(2, 5)]).to_dict()))
     assert len(made) == 1
 
 
@@ -293,9 +338,25 @@ def test_the_worst_roads_are_those_that_cost_most_members_their_hiding(comb: vr.
     assert len(harm) == 10
     assert harm == sorted(harm, reverse=True)
     # What is not looked at, because going around costs less than what was found, is not among the worst.
-    for num in range(1, 10):
-        some = town.with_contingencies(worst=num).contingencies
-        assert some == town.with_contingencies(worst=20).contingencies[: len(some)]
+    for book in (town, little_book(m=3)):
+        whole = book.with_contingencies(worst=20).contingencies
+        for num in range(1, 10):
+            some = book.with_contingencies(worst=num).contingencies
+            assert some == whole[: len(some)]
+
+
+def test_a_class_that_keeps_its_promise_no_more_is_lost_whole() -> None:
+    """Without 7 the two of its class are exposed; of three, of whom 4 drops out, two stay hidden."""
+    roads = [(0, 1, 1), (1, 2, 1), (2, 3, 1), (1, 4, 1), (2, 5, 1), (3, 6, 1), (1, 7, 9), (2, 8, 9)]
+    tails, heads, costs = zip(*roads, *((b, a, cost) for a, b, cost in roads), strict=True)
+    problem = vr.Problem(vr.Domain.from_edges(9, tails, heads, costs), [vr.Trip(0, 3)], [4, 5, 6, 7, 8])
+    classes = [
+        {"members": [4, 5, 6], "route": [0, 1, 4, 1, 2, 5, 2, 3, 6, 3]},
+        {"members": [7, 8], "route": [0, 1, 7, 1, 2, 8, 2, 3]},
+    ]
+    book = vr.playbook_from_classes(problem, vr.Privacy(k=2, ell=1), classes)
+    worst = [frozenset(entry.closure.roads[0]) for entry in book.with_contingencies(worst=8).contingencies]
+    assert {frozenset((1, 7)), frozenset((2, 8))} == set(worst[-5:-3])
 
 
 def test_contingencies_change_neither_older_files_nor_draws() -> None:

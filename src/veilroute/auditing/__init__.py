@@ -17,7 +17,7 @@ from veilroute.lazy import lazy_names
 if TYPE_CHECKING:
     from veilroute.auditing.apartness import ClassRule, Spread, mask_of, members_of
     from veilroute.auditing.auditor import find_nodes_that_matter
-    from veilroute.auditing.claims import check_bound, check_optimality
+    from veilroute.auditing.claims import check_bound, check_optimality, check_same_route
     from veilroute.auditing.class_search import ClassSearch, Workbench, count_anonymizable
     from veilroute.auditing.day import Order
     from veilroute.auditing.day_risk import observe_day
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from veilroute.auditing.survey import SightLines, Survey, TripDistances, find_watchers, measured_map, survey_problem
     from veilroute.auditing.underway import audit_underway
     from veilroute.auditing.verdicts import judge, names, number
-    from veilroute.auditing.walking import Effort, TooMuchError, WalkingMap
+    from veilroute.auditing.walking import TABLE_STEP, Effort, TooMuchError, WalkingMap
 
 # For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
 __getattr__ = lazy_names(__name__, __file__)

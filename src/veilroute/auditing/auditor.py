@@ -9,7 +9,7 @@ from veilroute.auditing import claims, risk
 from veilroute.auditing.binding import bind, check_instance, check_shown
 from veilroute.auditing.class_search import count_anonymizable
 from veilroute.auditing.detours import check_contingencies
-from veilroute.auditing.driving import check_doors, check_turns, has_doors
+from veilroute.auditing.driving import check_doors, check_turns
 from veilroute.auditing.linked import audit_linked
 from veilroute.auditing.mixtures import examine_mixture
 from veilroute.auditing.optimality import find_optimum
@@ -82,9 +82,9 @@ def audit_playbook(
     is_compared = instance is not None or privacy is not None
     verdicts: tuple[ClaimVerdict, ...] = (
         claims.check_walk(replayed),
-        *([check_turns(replayed)] if survey.rules is not None else []),
+        *filter(None, [check_turns(replayed)]),
         claims.check_coverage(replayed),
-        *([check_doors(replayed)] if has_doors(replayed) else []),
+        *filter(None, [check_doors(replayed)]),
         claims.check_cost(replayed),
         claims.check_same_route(replayed),
         claims.check_partition(replayed),

@@ -1,7 +1,7 @@
 """The claims, one check each, in the order of a report's topics: what anonymity costs, privacy, and the routes."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 
@@ -426,10 +426,10 @@ def check_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
     return judge("cost", problems, f"{number(len(compared), 'stated cost')} recomputed and found right")
 
 
-def check_same_route(replayed: ReplayedPlaybook) -> ClaimVerdict:
+def check_same_route(replayed: ReplayedPlaybook, *, write: Callable[..., dict[str, str]] | None = None) -> ClaimVerdict:
     """All members of an anonymized class get the same first m nodes on every trip; no class is shown with others.
 
-    And the same bytes in every format in which a route can be had.
+    And the same bytes in every format in which a route can be had; ``write`` may be another writer of these.
     """
     m = replayed.playbook.privacy.m
     problems, num_compared = [], 0
@@ -448,7 +448,7 @@ def check_same_route(replayed: ReplayedPlaybook) -> ClaimVerdict:
                 written[where] = _as_promised(answers, trip, m)
         if m is None and group.member_routes:
             problems.append(f"class {position} holds routes of single members beside the one that all share")
-    problems += _written_apart(replayed, {where: routes for where, routes in written.items() if len(routes) > 1})
+    problems += _written_apart(replayed, {where: routes for where, routes in written.items() if len(routes) > 1}, write)
     problems += [
         f"{place}: the route shown is not the one that its members get"
         for place, _, holder in _shown_only(replayed)
@@ -507,7 +507,9 @@ def _as_promised(answers: list[tuple[int, ReplayedRoute | None]], trip: int, m: 
     ]
 
 
-def _written_apart(replayed: ReplayedPlaybook, written: Mapping[str, list[Route]]) -> list[str]:
+def _written_apart(
+    replayed: ReplayedPlaybook, written: Mapping[str, list[Route]], write: Callable[..., dict[str, str]] | None
+) -> list[str]:
     """Where `veilroute route` does not write the same bytes for all members of a class.
 
     What writes the files is run as it is, and so imported by name: it is what is judged here, and no part of the judge.
@@ -515,7 +517,8 @@ def _written_apart(replayed: ReplayedPlaybook, written: Mapping[str, list[Route]
     if not written:
         return []
     writer = import_module("veilroute.formats.route_text")
-    found = writer.differing_formats(replayed.playbook, list(written.values()))
+    own = {} if write is None else {"write": write}
+    found = writer.differing_formats(replayed.playbook, list(written.values()), **own)
     return [
         f"{where}: as {format} the routes of its members are not written alike"
         for where, format in zip(written, found, strict=True)

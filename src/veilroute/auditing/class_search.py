@@ -324,7 +324,7 @@ class Workbench:
         return kind(self.rule, self.prices, gains, cuts, limit, self.effort, is_free, rest).run()
 
 
-def count_anonymizable(replayed: ReplayedPlaybook, m: int | None) -> int | None:
+def count_anonymizable(replayed: ReplayedPlaybook, m: int | None, *, effort: float = _COUNT_EFFORT) -> int | None:
     """How many candidates belong to some class that could be anonymized; ``None`` when that is too much work.
 
     Who is anonymized by the playbook, could be. For everybody else k candidates are looked for who are far enough apart
@@ -343,7 +343,7 @@ def count_anonymizable(replayed: ReplayedPlaybook, m: int | None) -> int | None:
     if len(coverable) > MAX_MEMBERS:
         return None
     try:
-        bench = Workbench(replayed, _COUNT_EFFORT, m)
+        bench = Workbench(replayed, effort, m)
         return len(coverable) - sum(not _could_be(bench, bench.members.index(c)) for c in unclear)
     except TooMuchError:
         return None

@@ -24,38 +24,31 @@ _TOLERANCE_M = 1.0  #: how much farther from a place its route may be than its s
 _WHERE = {"never": "nowhere", "dead-ends": "at dead ends only", "allow": "anywhere"}
 
 
-def check_turns(replayed: ReplayedPlaybook) -> ClaimVerdict:
-    """No route has an illegal turn; routes that are no walks are left to ``walk``."""
+def check_turns(replayed: ReplayedPlaybook) -> ClaimVerdict | None:
+    """No route has an illegal turn; routes that are no walks are left to ``walk``. ``None`` if any turn is legal."""
+    rules = replayed.survey.rules
+    if rules is None:
+        return None
     routes = distinct_routes(replayed)
     problems = [
         f"the route for {who}{replayed.on_trip(trip)} {route.illegal}" for route, who, trip in routes if route.illegal
     ]
-    rules = replayed.survey.rules
-    if rules is None:
-        return judge("turns", problems, "any turn is legal")
     banned = number(len(rules.turns.banned), "banned stretch", "banned stretches")
     shown = f"{number(len(routes), 'distinct route')}, none with any of {banned}; turning round is legal"
     return judge("turns", problems, f"{shown} {_WHERE[rules.turns.u_turns]}")
 
 
-def has_doors(replayed: ReplayedPlaybook) -> bool:
-    """Whether the playbook says where some of its candidates are, on a map with streets."""
-    problem = replayed.survey.problem
-    return problem.domain.streets is not None and any(
-        replayed.survey.label(c) in problem.places for c in replayed.homes
-    )
-
-
-def check_doors(replayed: ReplayedPlaybook) -> ClaimVerdict:
+def check_doors(replayed: ReplayedPlaybook) -> ClaimVerdict | None:
     """Every route comes as near to the places that it was given for as their nodes are.
 
     A place that only has to be seen may be farther off; then this is a figure. So is how far the nearest street is,
-    which may be another where places were taken to be at junctions.
+    which may be another where places were taken to be at junctions. ``None`` if the playbook does not say where any of
+    its candidates are, or the map has no streets.
     """
     survey, problem = replayed.survey, replayed.survey.problem
     streets, places = problem.domain.streets, problem.places
-    if streets is None:
-        return judge("doors", [], "the map has no streets")
+    if streets is None or not any(survey.label(c) in places for c in replayed.homes):
+        return None
     lines = Lines(problem.domain, streets)
     problems: list[str] = []
     found: dict[tuple[int, int], tuple[float, float, float, str]] = {}

@@ -18,10 +18,9 @@ is the claim ``risk``, and nothing here depends on it.
 
 import math
 
-from veilroute.auditing import proofs
 from veilroute.auditing.apartness import ClassRule
 from veilroute.auditing.class_search import MAX_MEMBERS, Search, Workbench
-from veilroute.auditing.proofs import MOST_ROUNDING, SUM_ROUNDING, Proof, size_of
+from veilroute.auditing.proofs import MAX_EFFORT, MOST_ROUNDING, SUM_ROUNDING, Proof, size_of
 from veilroute.auditing.replay import ABSOLUTE, ReplayedPlaybook
 from veilroute.auditing.verdicts import names, number
 from veilroute.auditing.walking import TooMuchError
@@ -133,7 +132,7 @@ class _Examination:
         size, rest = whole_and_rest(self.beta)
         rule = ClassRule(size, replayed.rule.close, is_all_pairs=True, largest=size)
         members = [c for c in self.found if c is not None]
-        bench = Workbench(replayed, proofs.MAX_EFFORT, self.m, members, rule)
+        bench = Workbench(replayed, MAX_EFFORT, self.m, members, rule)
         self.bench = bench
         duals = dict(zip(members, self.certificate.cost.duals, strict=True))
         self.duals = [duals[c] for c in bench.members]

@@ -56,7 +56,7 @@ class Optimum:
         return f"a probability of {hidden:.9g}" if self.is_mass else number(round(hidden), "candidate")
 
 
-def find_optimum(survey: Survey, rule: Spread, m: int | None) -> Optimum | None:
+def find_optimum(survey: Survey, rule: Spread, m: int | None, *, effort: float = MAX_EFFORT) -> Optimum | None:
     """Try every class and every partition; ``None`` when that is too much work.
 
     Takes 2^n prices and 3^n steps for n coverable candidates, or those of them that could be hidden under a bound on
@@ -66,7 +66,7 @@ def find_optimum(survey: Survey, rule: Spread, m: int | None) -> Optimum | None:
     if len(candidates) > MAX_TRIED:
         return None
     try:
-        shares = _class_shares(survey, m, candidates)
+        shares = _class_shares(survey, m, candidates, effort / len(survey.trips))
     except TooMuchError:
         return None
     classes = {
@@ -94,9 +94,9 @@ def find_optimum(survey: Survey, rule: Spread, m: int | None) -> Optimum | None:
     )
 
 
-def _class_shares(survey: Survey, m: int | None, candidates: Sequence[int]) -> Prices:
+def _class_shares(survey: Survey, m: int | None, candidates: Sequence[int], effort: float) -> Prices:
     """What each subset of the candidates adds to the objective's sum, over all trips; infinite when impossible."""
-    shares, effort = [0.0] * (1 << len(candidates)), MAX_EFFORT / len(survey.trips)
+    shares = [0.0] * (1 << len(candidates))
     for trip, weight in zip(survey.trips, survey.trip_shares, strict=True):
         if m is None:
             prices = _walk_shares(survey, trip, candidates, effort)

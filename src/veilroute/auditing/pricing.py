@@ -79,7 +79,14 @@ class SetPrices:
         return math.fsum(own[i] * (cost - base[i]) for own, base, cost in by_trip for i in members_of(chosen))
 
 
-def price_walks(survey: Survey, trip: TripDistances, members: Sequence[int], effort: float = math.inf) -> list[float]:
+def price_walks(
+    survey: Survey,
+    trip: TripDistances,
+    members: Sequence[int],
+    effort: float = math.inf,
+    *,
+    table_step: float = TABLE_STEP,
+) -> list[float]:
     """Cost of the cheapest start-goal walk covering each subset of the members, by bit mask.
 
     With f as in `SetPrices`, the least of ``f(S, q) + d(q, goal)`` over all watchers q, where the last member is seen.
@@ -89,7 +96,7 @@ def price_walks(survey: Survey, trip: TripDistances, members: Sequence[int], eff
     posts, places = _find_posts(survey, members)
     num_subsets, num_nodes = 1 << len(members), survey.ground.num_nodes
     building = len(posts) * num_nodes * survey.ground.visit
-    with_table = building + num_subsets * len(posts) ** 2 * TABLE_STEP
+    with_table = building + num_subsets * len(posts) ** 2 * table_step
     with_sweeps = num_subsets * num_nodes * HEAP_VISIT
     if min(with_table - min(building, _table_allowance(len(posts), effort)), with_sweeps) > effort:
         raise TooMuchError
@@ -186,14 +193,17 @@ class PrefixPrices:
     one complete walk of at most m nodes that covers them.
     """
 
-    def __init__(self, survey: Survey, members: Sequence[int], m: int, effort: Effort) -> None:
+    def __init__(
+        self, survey: Survey, members: Sequence[int], m: int, effort: Effort, *, max_bytes: int = _MAX_BYTES
+    ) -> None:
         posts, places = _find_posts(survey, members)
         from_posts = _find_distances(survey, posts, effort) if can_pad(survey) else None
         self._trips = []
         for trip, weights in zip(survey.trips, survey.weights(members), strict=True):
             ways = (survey, trip, posts, m, effort)
             walks = _Layers(*ways) if from_posts is None else _Padded(*ways, from_posts)
-            self._trips.append(_TripPrefixes(survey, trip, members, places, np.array(weights), walks, effort))
+            ways_on = (np.array(weights), walks, effort, max_bytes // len(survey.trips))
+            self._trips.append(_TripPrefixes(survey, trip, members, places, *ways_on))
         self._known: dict[int, float] = {}
 
     def share(self, chosen: int, member: int | None = None, rest: float = 1.0) -> float:
@@ -299,9 +309,7 @@ class _Padded:
         from_start = np.array(trip.from_start)
         near = np.flatnonzero(from_start <= self._length)
         self.ends: Ints = near[(self._length - from_start[near]) / unit % 2 == 0]
-        if self._length > 0 and np.isfinite(from_start).sum() == 1:
-            # A start without an edge is no place to walk to and fro.
-            self.ends = self.ends[:0]
+        # At a start without an edge nobody walks to and fro; but there the walk of one node covers all that any does.
         # Distances are needed at the ends, then at the posts, then at the goal.
         self._wanted: Ints = np.concatenate((self.ends, np.array(posts, dtype=np.int64), [trip.goal]))
         self._from_start: Floats = from_start[self._wanted]
@@ -334,10 +342,11 @@ class _TripPrefixes:
         weights: Floats,
         walks: _Layers | _Padded,
         effort: Effort,
+        max_bytes: int,
     ) -> None:
         watchers = [sorted(survey.posts[c]) for c in members]
         self._weights, self._walks_by, self._effort = weights, walks, effort
-        self._max_bytes = _MAX_BYTES // len(survey.trips)
+        self._max_bytes = max_bytes
         self._watchers: list[Ints] = [np.array(nodes, dtype=np.int64) for nodes in watchers]
         self._places: list[Ints] = [np.array(own, dtype=np.int64) for own in places]
         self._credits: Floats = weights * np.array([trip.base_costs[c] for c in members])

@@ -62,13 +62,21 @@ def check_certificate(proof: Proof | None) -> ClaimVerdict:
     return judge("certificate", proof.problems, proof.evidence, checked=proof.is_checked)
 
 
-def examine_certificate(replayed: ReplayedPlaybook, certificate: Certificate, m: int | None) -> Proof:
+def examine_certificate(
+    replayed: ReplayedPlaybook,
+    certificate: Certificate,
+    m: int | None,
+    *,
+    effort: float = MAX_EFFORT,
+    most_members: int = MAX_MEMBERS,
+) -> Proof:
     """Check a certificate for the playbook's bound, as far as the effort allows; classes share their first m nodes.
 
     Sums first, then its prices against every class, the classes within reach of the bound, the number of members, and
-    at last what those classes combine to. Each part has an allowance of its own; what goes beyond it stays unchecked.
+    at last what those classes combine to. Each part has an allowance of its own, the ``effort``; what goes beyond it
+    stays unchecked.
     """
-    return _Examination(replayed, certificate).run(m)
+    return _Examination(replayed, certificate).run(m, effort, most_members)
 
 
 def size_of(prices: DualPrices) -> float:
@@ -204,17 +212,17 @@ class _Examination:
         duals, cuts = self.certificate.cost.duals, self.certificate.cost.cuts
         return math.fsum(sorted(duals)[: self.num]) - math.fsum(cut.dual * (len(cut.members) // 2) for cut in cuts)
 
-    def run(self, m: int | None) -> Proof:
+    def run(self, m: int | None, max_effort: float, most_members: int) -> Proof:
         """Check the sums; then, where there are not too many, the classes."""
         self.problems += self._wrong_members() or self._wrong_sizes()
         if self.problems:
             return Proof(tuple(self.problems), effort="the certificate is wrong")
         self.problems += self._wrong_sums()
-        if len(self.certificate.members) > MAX_MEMBERS:
-            reason = f"certificates are checked for up to {MAX_MEMBERS} coverable candidates"
+        if len(self.certificate.members) > most_members:
+            reason = f"certificates are checked for up to {most_members} coverable candidates"
         else:
             try:
-                self.bench = Workbench(self.replayed, MAX_EFFORT, m)
+                self.bench = Workbench(self.replayed, max_effort, m)
                 self.duals, self.cuts = self._placed(self.certificate.cost)
                 return self._examine_classes()
             except TooMuchError:

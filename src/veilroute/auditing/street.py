@@ -217,14 +217,15 @@ class Outcomes(NamedTuple):
     is_sampled: bool = False
 
 
-def try_draws(run: Callable[[Key], Seen], *, seed: int = 0) -> Outcomes:
+def try_draws(run: Callable[[Key], Seen], *, seed: int = 0, max_runs: int = MAX_RUNS) -> Outcomes:
     """Everything that a run of the program may show, over all that it may draw, with the chance of each.
 
     A draw among few numbers is tried with each of them. Among many, neighbours for which the program hands out the very
     same route stand together; where one ends and the next begins is found by halving. Where only the order of several
     numbers counts, all orders are tried. Some random runs must then show what was found, or draws are sampled.
     """
-    for search in (partial(_by_stretches, is_alike=True), _by_stretches, _by_order):
+    by_stretches = partial(_by_stretches, max_runs=max_runs)
+    for search in (partial(by_stretches, is_alike=True), by_stretches, _by_order):
         try:
             cases = search(run)
         except TimeoutError:
@@ -261,12 +262,12 @@ def _is_confirmed(run: Callable[[Key], Seen], cases: Sequence[_Case], rng: Rando
     return True
 
 
-def _by_stretches(run: Callable[[Key], Seen], *, is_alike: bool = False) -> list[_Case]:
+def _by_stretches(run: Callable[[Key], Seen], *, max_runs: int, is_alike: bool = False) -> list[_Case]:
     """One draw after the other; what one decides must not depend on what others do.
 
     With ``is_alike`` the stretches of a draw are looked for once, and taken for the same whatever was drawn before.
     """
-    budget, known = [MAX_RUNS], dict[Hashable, list[tuple[int, int]]]()
+    budget, known = [max_runs], dict[Hashable, list[tuple[int, int]]]()
 
     def throw(script: Sequence[int]) -> tuple[Seen, _Dice]:
         budget[0] -= 1

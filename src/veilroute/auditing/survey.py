@@ -298,18 +298,20 @@ class Survey:
         return [math.fsum(trip.base_costs[c] * own[i] for trip, own in by_trip) for i, c in enumerate(members)]
 
 
-def survey_problem(problem: Problem) -> Survey:
+def survey_problem(
+    problem: Problem, *, most_distances: int = _MOST_DISTANCES, most_watchers: int = _MOST_WATCHERS
+) -> Survey:
     """Work out watchers, distances and base costs: two sweeps of the map per trip, one small one per candidate."""
     domain, starts = problem.domain, problem.start_nodes
     num_states = domain.num_nodes if domain.turns is None else domain.num_edges
-    most = max(1, _MOST_DISTANCES // max(1, num_states))
+    most = max(1, most_distances // max(1, num_states))
     if len(problem.trips) > most:
         raise InvalidInputError("trips", f"at most {most:,} on a map of this size, to be audited", len(problem.trips))
     if domain.turns is not None and sum(len(stretch) ** 2 for stretch in domain.turns.banned) > _MOST_BANNED:
         raise InvalidInputError("turns.banned", "shorter stretches, or fewer, to be audited")
     walking = WalkingMap(domain)
     nodes = {c: problem.candidate_nodes[c] for c in problem.counted}
-    bare = Survey(problem, walking, nodes, find_watchers(problem, walking, nodes), ())
+    bare = Survey(problem, walking, nodes, find_watchers(problem, walking, nodes, most_watchers), ())
     legal = None if bare.rules is None else legal_map(bare.rules, [(start,) for start in starts])
     survey = replace(bare, legal=legal)
     begins = starts if legal is None else legal.begins
@@ -339,16 +341,18 @@ def measure_trip(survey: Survey, start: int, goal: int, begin: int, candidates: 
     return TripDistances(start, goal, from_start, to_goal, base_costs, begin, ends)
 
 
-def find_watchers(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) -> dict[int, frozenset[int]]:
+def find_watchers(
+    problem: Problem, walking: WalkingMap, nodes: dict[int, int], most: int = _MOST_WATCHERS
+) -> dict[int, frozenset[int]]:
     """For each candidate (position to node) the nodes that see it."""
     seers_of = _find_sight(problem, walking, nodes)
     watchers: dict[int, frozenset[int]] = {}
-    room = _MOST_WATCHERS
+    room = most
     for c, node in nodes.items():
         watchers[c] = frozenset(seers_of(node))
         room -= len(watchers[c])
         if room < 0:
-            expected = f"a narrower view: candidates seen from {_MOST_WATCHERS:,} nodes together can be audited"
+            expected = f"a narrower view: candidates seen from {most:,} nodes together can be audited"
             raise InvalidInputError("visibility", expected)
     return watchers
 

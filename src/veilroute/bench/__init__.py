@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from veilroute.bench.charts import draw_chart, draw_pictures
     from veilroute.bench.dataset import (
         INDEX,
-        METADATA,
         SUMS,
-        TEXTS,
         VERSION,
+        DataSet,
         Entry,
         export_dataset,
         grown_candidates,
@@ -51,12 +50,13 @@ if TYPE_CHECKING:
         provenance,
     )
     from veilroute.bench.external import read_printed, read_program, run_external, split_command
-    from veilroute.bench.leaderboard import verify_dataset
+    from veilroute.bench.leaderboard import Judgement, Ranking, Standing, verify_dataset
     from veilroute.bench.paper import (
         BEST,
         BOUNDED,
         BOUNDED_KS,
         CBP,
+        CONVERGING,
         KLR_ELLS,
         KLR_KS,
         KLR_METHODS,
@@ -69,7 +69,13 @@ if TYPE_CHECKING:
         PARTITIONING,
         RBP,
         SIZES,
+        TABLE1,
+        TABLE2,
+        TABLE3,
+        TABLE4,
+        map_fingerprints,
         method_label,
+        number,
         read_paper_instances,
     )
     from veilroute.bench.printed import (

@@ -38,7 +38,7 @@ from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.formats.instance import write_authors
 from veilroute.problem import Privacy, Problem
 
-_GRACE_S = 1.0  # after the limit, so that a program that stops by itself can still say what it has found
+GRACE_S = 1.0  #: after the limit, so that a program that stops by itself can still say what it has found
 _LAUNCHER_S = 30.0  # how much longer than the program its launcher may take, on a machine that is very busy
 _LONG_S = 1e6  # beyond which the system's calls take no limit
 MOST_BYTES = 64 << 20  #: of what a program prints or writes; more is an error
@@ -86,13 +86,17 @@ def split_command(command: str) -> list[str]:
     return words
 
 
-def run_external(command: str, problem: Problem, privacy: Privacy, *, seed: int, time_limit_s: float) -> Outcome:
+def run_external(
+    command: str, problem: Problem, privacy: Privacy, *, seed: int, time_limit_s: float, grace_s: float = GRACE_S,
+    most_bytes: int = MOST_BYTES,
+) -> Outcome:  # fmt: skip
     """Run a program on a problem with one trip, whose places are seen from within a radius; its classes as an outcome.
 
     In the command ``{instance}`` stands for the file with the instance, which is standard input if it is not named;
     ``{output}`` for a file that is read besides what is printed; ``{k}``, ``{ell}``, ``{m}`` (a number of nodes, or
     ``inf`` for whole routes), ``{radius}``, ``{seed}``, ``{time_limit}`` (in seconds) and ``{time_limit_ms}`` for what
-    is asked. A program that is not done by the limit is ended, and what it has printed counts.
+    is asked. A program that is not done ``grace_s`` after the limit is ended, and what it has printed counts; more than
+    ``most_bytes`` are an error.
     """
     if problem.domain.turns is not None:
         raise VeilrouteError("this format has no rules for turns, so the program would plan on another map")
@@ -107,8 +111,9 @@ def run_external(command: str, problem: Problem, privacy: Privacy, *, seed: int,
             "time_limit_ms": str(max(1, round(1000 * time_limit_s))),
         }  # fmt: skip
         words = [re.sub(r"\{(\w+)\}", lambda found: values[found[1]], word) for word in split_command(command)]
-        ended = _run(words, None if "{instance}" in command else instance, time_limit_s, Path(folder))
-        written = _read(output) if output.is_file() else ""
+        given = None if "{instance}" in command else instance
+        ended = _run(words, given, time_limit_s, grace_s, most_bytes, Path(folder))
+        written = _read(output, most_bytes) if output.is_file() else ""
     if ended.code not in (0, STOPPED) and not ended.is_stopped:
         said = (ended.complaint.strip().splitlines() or [f"exit code {ended.code}"])[-1]
         raise VeilrouteError(f"the program failed: {said}")
@@ -166,12 +171,14 @@ class _Ended:
     complaint: str
 
 
-def _run(words: Sequence[str], stdin: Path | None, limit_s: float, folder: Path) -> _Ended:
+def _run(
+    words: Sequence[str], stdin: Path | None, limit_s: float, grace_s: float, most_bytes: int, folder: Path
+) -> _Ended:
     """Run a program; what it prints goes to files in the folder."""
     printed, complaint = folder / "printed.txt", folder / "complaint.txt"
     asked = {
         "words": list(words), "stdin": str(stdin or os.devnull), "stdout": str(printed), "stderr": str(complaint),
-        "limit_s": limit_s + _GRACE_S, "most_bytes": MOST_BYTES,
+        "limit_s": limit_s + grace_s, "most_bytes": most_bytes,
     }  # fmt: skip
     # What the launcher listens to ends with this process, however that ends.
     listening, held = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("rb", "wb"), strict=True))
@@ -181,7 +188,7 @@ def _run(words: Sequence[str], stdin: Path | None, limit_s: float, folder: Path)
                 [sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")), json.dumps(asked)],
                 stdin=listening, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
-        most_s = limit_s + _GRACE_S + _LAUNCHER_S
+        most_s = limit_s + grace_s + _LAUNCHER_S
         try:
             told, _ = launcher.communicate(timeout=most_s if most_s < _LONG_S else None)
         except subprocess.TimeoutExpired:
@@ -200,18 +207,18 @@ def _run(words: Sequence[str], stdin: Path | None, limit_s: float, folder: Path)
         raise VeilrouteError(f"the program {words[0][:80]!r} cannot be run: {known['failure']}")
     stopped = known["stopped"]
     if stopped == "output":
-        raise VeilrouteError(f"the program has printed more than {MOST_BYTES >> 20} MB")
+        raise VeilrouteError(f"the program has printed more than {most_bytes >> 20} MB")
     return _Ended(
         known["code"], bool(stopped), not stopped and known["runtime_s"] <= limit_s, known["runtime_s"],
-        known["cpu_s"], known["memory_mb"], _read(printed), _read(complaint),
+        known["cpu_s"], known["memory_mb"], _read(printed, most_bytes), _read(complaint, most_bytes),
     )  # fmt: skip
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, most_bytes: int) -> str:
     with path.open("rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise VeilrouteError(f"the program has written more than {MOST_BYTES >> 20} MB")
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise VeilrouteError(f"the program has written more than {most_bytes >> 20} MB")
     return data.decode("utf-8", "replace")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from veilroute.cli.simulate import simulate_files
 from veilroute.entries import TRIPS
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats.places import read_prior
+from veilroute.jsontext import write_file
 from veilroute.playbook import Playbook, read_playbook
 from veilroute.posterior import measure_risk
 
@@ -69,6 +71,12 @@ def run_audit(
         "--simulate",
         help="Simulate an observer on the street instead, and compare what it achieves with what is printed.",
     ),
+    checker: Path | None = Option(
+        None,
+        metavar="FILE",
+        help="Write the sceptic's checker instead: one Python file that checks the privacy of a playbook and needs "
+        "nothing installed. Takes no playbook.",
+    ),
     trips: str | None = Option(
         None,
         metavar="KIND",
@@ -98,10 +106,26 @@ def run_audit(
     With --day: whether a day of a fleet drives whole classes as its public terms say, and whether the dispatcher makes
     the same files of other orders that touch the same classes; of the rest of a day, whether it goes on from the day
     --before it as is stated. With --replan: whether a replan is what it says.
+
+    With --checker: a second opinion. The file that it writes shares no line with this program. A partner can read it in
+    half an hour, and run it as `python FILE PLAYBOOK` without installing anything.
     """
     meant: dict[str, Any] = {}
     playbooks = playbooks or []
     usual = instances.InstanceOptions(movement=options.movement)
+    if checker is not None:
+        others = (instance, domain, ledger, day, before or None, replan, terms, reruns, trips, out)
+        if (
+            playbooks
+            or simulate
+            or strict
+            or options != instances.InstanceOptions()
+            or any(o is not None for o in others)
+        ):
+            raise InvalidInputError(
+                "--checker", "no playbook and no other option but --json: it writes a file, and checks none"
+            )
+        return _write_checker(checker, json=json)
     if simulate:
         if options != usual or before or any(each is not None for each in (instance, terms, reruns, out)):
             raise InvalidInputError("--simulate", "playbooks, and of other options --ledger, --trips, --replan, --day")
@@ -156,6 +180,17 @@ def run_audit(
     if domain is not None:
         remark("of --domain only the map was compared; --instance compares the rest too")
     return DONE if verdict.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
+
+
+def _write_checker(target: Path, *, json: bool) -> int:
+    """Write the sceptic's checker out, byte by byte as it is in the package."""
+    check_out(target, "--checker")
+    write_file(target, files("veilroute.auditing").joinpath("checker.py").read_bytes())
+    if json:
+        emit_json({"checker": str(target)})
+    else:
+        emit(f"Checker: {target}   (read it, then run it: python {target} PLAYBOOK)\n")
+    return DONE
 
 
 def _audit_linked(

@@ -8,11 +8,12 @@ from veilroute.covering.cover import Cover, cover
 from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from veilroute.arrays import Members, Node, as_members
     from veilroute.covering.astar import HEURISTICS, AStarEngine
     from veilroute.covering.crew import ClusterCrew, Crew, Sweeps, at_work, num_threads
     from veilroute.covering.engines import ENGINES, CoverMemo
-    from veilroute.covering.fields import FieldsEngine, FieldStepper, SharedFields, allocate_rows
-    from veilroute.covering.prefixes import Completions, has_two_colours
+    from veilroute.covering.fields import FieldsEngine, FieldStepper, SharedFields, allocate_rows, check_room
+    from veilroute.covering.prefixes import Completions, fits_memory, has_two_colours
     from veilroute.covering.set_costs import (
         MAX_TOUR,
         ClassWalks,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     )
     from veilroute.covering.walks import CoveringWalk, Sweeper, WalkSource, walk_cost
     from veilroute.kernels.astar import Estimator
+    from veilroute.rules import KAndEll, RiskBound
 
 # For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
 __getattr__ = lazy_names(__name__, __file__)

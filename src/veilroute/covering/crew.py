@@ -162,9 +162,12 @@ class ClusterCrew(Crew):
     cost time only. Where all are lost for good, or the scheduler is, this machine does the rest.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(
+        self, address: str, *, connect: Callable[[str, str], Cluster] = Cluster, patience_looks: int = _PATIENCE_LOOKS
+    ) -> None:
         super().__init__()
-        self._cluster = Cluster(address, "veilroute-plan")
+        self._cluster = connect(address, "veilroute-plan")
+        self._patience_looks = patience_looks
         self._executor: Any = self._cluster.client.get_executor(pure=False, retries=0)
         self._there: WeakKeyDictionary[Domain | Sweeps, Any] = WeakKeyDictionary()
         self._is_lost = False
@@ -201,7 +204,7 @@ class ClusterCrew(Crew):
             nonlocal looks_alone
             num = self._cluster.num_threads
             looks_alone = 0 if num else looks_alone + 1
-            if looks_alone > _PATIENCE_LOOKS:
+            if looks_alone > self._patience_looks:
                 raise _NobodyLeftError
             return max(1, _JOBS_PER_THREAD * num)
 

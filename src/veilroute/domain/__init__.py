@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         project,
         streets_of,
     )
-    from veilroute.domain.graph import folded, label_text
+    from veilroute.domain.graph import checked_costs, folded, label_text
     from veilroute.domain.polygons import MOST, Shape, crossing_of, touches, without_repeats
     from veilroute.domain.turns import with_rules
     from veilroute.domain.visibility import visibility_from_dict, visibility_to_dict

@@ -360,7 +360,7 @@ def checked_costs(costs: npt.ArrayLike, *, field: str = "edges") -> CostArray:
     if bad.size:
         first = int(bad[0])
         expected = f"a finite number >= 0 (0, or {_LEAST_COST:g} to {_LARGEST_COST:g})"
-        raise InvalidInputError(f"{field}[{first}].cost", expected, values[first].item())
+        raise InvalidInputError(f"{field}[{first}].cost", expected, values.flat[first].item())
     if values.dtype.kind == "i" and values.size and float(values.sum(dtype=np.float64)) >= _MOST_TOTAL_COST:
         expected = "integers whose sum stays below 2^46; use a larger unit"
         raise InvalidInputError(f"{field}.cost", expected, int(values.max()))

@@ -292,9 +292,7 @@ class _Fleet:
                     )
                     problems.add(InvalidInputError("windows", f"{expected} (late: drive on all the same)"))
             for van, each in enumerate(ready):
-                # One whose day has ended already is not driven any more.
-                has_ended = not self.ways.home_cost(self.ways.kind_of[van])
-                over = 0.0 if each.home_s is None or has_ended else self._earliest_home(van) - each.home_s
+                over = 0.0 if each.home_s is None else self._earliest_home(van) - each.home_s
                 if over > _ROUNDING_S:
                     expected = f"vehicle {self.fit[van] + 1} at home in time, not {duration_text(over)} later"
                     problems.add(InvalidInputError("shift", f"{expected} (late: drive on all the same)"))
@@ -368,10 +366,8 @@ class _Fleet:
         if not stand.is_away:  # it leaves when it has to, as on any day
             own = replace(terms, depart_s=stand.ready_s, shift_s=ready.shift_s)
             return make_tour(self.ways, customers, leg, stays, own)
-        tour = make_tour(self.ways, customers, leg, stays, terms, stand.ready_s)
-        if tour is None or tour.departs_s is None or tour.seconds is None or ready.home_s is None:
-            return tour
-        return tour if tour.departs_s + tour.seconds <= ready.home_s + _ROUNDING_S else None
+        # That it comes home in time PyVRP has seen to: it counts with times that are rounded up.
+        return make_tour(self.ways, customers, leg, stays, terms, stand.ready_s)
 
     def _homeward(self, van: int) -> Tour:
         """What a vehicle drives that has nobody left to visit."""

@@ -16,8 +16,8 @@ from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.formats.area import read_zones
-    from veilroute.formats.geojson import OKABE_ITO, class_colour, playbook_geojson, route_geojson, write_geojson
-    from veilroute.formats.gpx import Track, Waypoint, gpx_text, playbook_gpx, route_gpx, write_gpx
+    from veilroute.formats.geojson import OKABE_ITO, class_colour, playbook_geojson, route_geojson
+    from veilroute.formats.gpx import Track, gpx_text, playbook_gpx, route_gpx
     from veilroute.formats.kml import playbook_kml, route_kml
     from veilroute.formats.orders import ORDERS, SENTENCES, read_customers, read_orders
     from veilroute.formats.osm_addresses import read_osm_addresses

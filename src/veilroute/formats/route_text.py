@@ -7,7 +7,7 @@ up from the map; what a file says of that is not repeated, because two members' 
 ways.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from veilroute.domain.graph import label_text
 from veilroute.errors import InvalidInputError
@@ -61,7 +61,9 @@ def route_texts(
     return texts | (_earth_texts(playbook, route, wanted, schedule or Schedule(), stops) if wanted else {})
 
 
-def differing_formats(playbook: Playbook, groups: Sequence[Sequence[Route]]) -> list[str | None]:
+def differing_formats(
+    playbook: Playbook, groups: Sequence[Sequence[Route]], *, write: Callable[..., dict[str, str]] = route_texts
+) -> list[str | None]:
     """For each group of routes a format in which they are not written byte for byte alike; ``None`` if there is none.
 
     The auditor asks this of what the members of a class are given: the file must not tell for whom it was made.
@@ -70,7 +72,7 @@ def differing_formats(playbook: Playbook, groups: Sequence[Sequence[Route]]) -> 
     formats, stops = (*ANYWHERE, *ON_EARTH) if is_on_earth else ANYWHERE, Stops(playbook) if is_on_earth else None
     found = []
     for routes in groups:
-        first, *others = (route_texts(playbook, route, formats, stops=stops) for route in routes)
+        first, *others = (write(playbook, route, formats, stops=stops) for route in routes)
         found.append(next((each for each in formats for texts in others if texts[each] != first[each]), None))
     return found
 

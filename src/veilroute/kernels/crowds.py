@@ -25,7 +25,6 @@ from veilroute.arrays import Flags, Floats, Int32s, Ints
 from veilroute.kernels.extension import has_clique, splits_with
 from veilroute.kernels.jit import inner, jit
 
-MAX_EXACT = 13  #: sets of more members have bounds on their costs, unless a walk past the others meets them anyway
 MAX_DEPTH = 60  #: the most members of a set
 COMPLETE, UNFINISHED, FULL = range(3)  #: how a search ends: all was seen, or it was too much work, or there was no room
 _PART = 0.5
@@ -91,8 +90,11 @@ class Room(NamedTuple):
     wider: Ints
 
 
-def make_room(num: int, num_clusters: int, num_cuts: int, num_stops: int) -> tuple[Room, Walks]:
-    """Memory for so many members, with up to so many stops each."""
+def make_room(num: int, num_clusters: int, num_cuts: int, num_stops: int, exact: int) -> tuple[Room, Walks]:
+    """Memory for so many members, with up to so many stops each.
+
+    Sets of more than ``exact`` members have bounds on their costs, unless a walk past the others meets them as well.
+    """
     depth = MAX_DEPTH + 2
 
     def ints(*shape: int) -> Ints:
@@ -102,11 +104,11 @@ def make_room(num: int, num_clusters: int, num_cuts: int, num_stops: int) -> tup
         ints(depth), ints(depth, depth), ints(depth, num), np.empty((depth, num)), ints(depth), ints(depth),
         np.empty(depth), np.empty(depth), np.empty(depth), np.empty(depth, dtype=np.bool_), ints(depth),
         ints(num_clusters), np.empty(num_clusters, dtype=np.bool_), np.empty(num_clusters), ints(64), np.empty(num),
-        np.empty(num, dtype=np.bool_), ints(num_cuts), np.empty(1 << MAX_EXACT), np.empty(1 << MAX_EXACT), ints(depth),
+        np.empty(num, dtype=np.bool_), ints(num_cuts), np.empty(1 << exact), np.empty(1 << exact), ints(depth),
     )  # fmt: skip
-    most = MAX_EXACT * num_stops
-    tables = np.empty((1 << MAX_EXACT, most)), np.empty((1 << MAX_EXACT, most))
-    return room, Walks(ints(most), ints(MAX_EXACT + 2), np.empty((most, most)), *tables)
+    most = exact * num_stops
+    tables = np.empty((1 << exact, most)), np.empty((1 << exact, most))
+    return room, Walks(ints(most), ints(exact + 2), np.empty((most, most)), *tables)
 
 
 @inner
@@ -343,7 +345,7 @@ def search_leader(
                         lows[size, num_kept] = lows[size, e]
                         num_kept += 1
                 ends[size] = num_kept
-                if turn == 0 and is_exact[size] and size < MAX_EXACT:
+                if turn == 0 and is_exact[size] and size < walks.ptr.size - 2:
                     for e in range(num_kept):
                         u = members[size, e]
                         more = _insert(ways, tours[size], size, u, room.wider)
@@ -418,7 +420,7 @@ def search_leader(
         prize[grown] = prize[size] + prizes[u] - penalty
         num_hits[grown] = num_hit
         more = _insert(ways, tours[size], size, u, tours[grown]) if size else 0.0
-        if grown <= MAX_EXACT and (size == 0 or is_exact[size]):
+        if grown <= walks.ptr.size - 2 and (size == 0 or is_exact[size]):
             _add_to_tables(ways, walks, size, u)
             costs[grown] = _read_tour(ways, walks, grown, tours[grown])
             is_exact[grown] = True

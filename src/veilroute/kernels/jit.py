@@ -24,6 +24,7 @@ from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -158,10 +159,12 @@ _LeanCompiler = _define_lean_compiler()
 
 
 def _with_cache(function: Function, kernel: Any) -> Function:
-    if hasattr(kernel, "enable_caching"):  # else numba was told to leave functions as they are
-        # Whatever goes wrong: a kernel without a cache is compiled again, and is right.
-        with suppress(Exception):
-            kernel._cache = _KernelCache(function)
+    if kernel is function:  # numba was told to leave functions as they are (NUMBA_DISABLE_JIT)
+        # The arithmetic is that of compiled kernels: what overflows or has no value is no reason to warn.
+        return cast(Function, np.errstate(all="ignore")(function))
+    # Whatever goes wrong: a kernel without a cache is compiled again, and is right.
+    with suppress(Exception):
+        kernel._cache = _KernelCache(function)
     return cast(Function, kernel)
 
 
@@ -170,7 +173,7 @@ def specialise(kernel: Function, **others: Any) -> Function:
 
     For plug-ins: the kernel that everybody else uses stays as it is. Nothing of it is kept on disk.
     """
-    plain: Any = getattr(kernel, "py_func", kernel)
+    plain: Any = inspect.unwrap(getattr(kernel, "py_func", kernel))
     copy = FunctionType(plain.__code__, {**plain.__globals__, **others}, plain.__name__)
     return cast(Function, _decorate(copy))
 

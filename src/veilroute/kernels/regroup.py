@@ -19,7 +19,7 @@ from veilroute.kernels.subsets import count_bits
 from veilroute.kernels.tables import find_key
 
 MAX_UNION = 40  #: the most members that are grouped anew at once
-MAX_ROWS = 1 << 12  #: the most subsets of a union that are looked at; a union that needs more is left as it is
+MAX_ROWS = 1 << 12  #: the most subsets of a union that may be looked at; a union that needs more is left as it is
 MAX_STEPS = 1 << 13  #: the most steps of the search for a cover; after as many the best one so far is taken
 
 HEAD, COVERED, OUTSIDE, CHOSEN, FOLLOWING = range(5)
@@ -101,8 +101,8 @@ class Listed(NamedTuple):
     values: Floats
 
 
-def make_union(num_trips: int, posts_per_member: int) -> tuple[Union, Rows, Listed]:
-    """Memory for members with up to so many posts."""
+def make_union(num_trips: int, posts_per_member: int, most_rows: int = MAX_ROWS) -> tuple[Union, Rows, Listed]:
+    """Memory for members with up to so many posts, and for so many subsets of a union, at least one for each member."""
     num_posts = MAX_UNION * posts_per_member
     union = Union(
         weights=np.empty((num_trips, MAX_UNION)),
@@ -122,8 +122,8 @@ def make_union(num_trips: int, posts_per_member: int) -> tuple[Union, Rows, List
     )
     rows = Rows(
         costs=np.empty((MAX_ROWS, num_trips, num_posts)),
-        masks=np.empty(MAX_ROWS, dtype=np.int64),
-        places=np.empty(MAX_ROWS, dtype=np.int64),
+        masks=np.empty(most_rows, dtype=np.int64),
+        places=np.empty(most_rows, dtype=np.int64),
         slots=np.full(4 * MAX_ROWS, -1, dtype=np.int32),
     )
     listed = Listed(
@@ -276,7 +276,7 @@ def list_classes(
             slot = find_key(wider, row_masks, slots)
             at = slots[slot]
             if at < 0:
-                if num_rows == MAX_ROWS:
+                if num_rows == row_masks.size:
                     for e in range(slots.size):
                         slots[e] = -1
                     return -1, num_rows

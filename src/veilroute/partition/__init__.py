@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from veilroute.partition.df_bb import partition_df_bb
     from veilroute.partition.exact import partition_by_columns, partition_exact
     from veilroute.partition.first import first_partition, split_into_classes
+    from veilroute.partition.limits import other_limits
     from veilroute.partition.local_search import (
         LocalSearch,
         anneal_classes,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from veilroute.arrays import Classes, Flags, Floats, Int8s, Ints, Masks
-from veilroute.certificate import MAX_TRIED, Certificate
+from veilroute.certificate import Certificate
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.set_costs import ClassCosts, compute_class_costs
 from veilroute.covering.task import CoveringTask, bits, mask_of, members_of
@@ -22,12 +22,13 @@ from veilroute.covering.walks import WalkSource
 from veilroute.domain.graph import Label
 from veilroute.errors import TooLargeError
 from veilroute.kernels.set_partition import partition_range
+from veilroute.partition.limits import Limits, limits
 from veilroute.partition.result import Grouping, Partition, Record, subset_sums
 from veilroute.problem import Problem
 from veilroute.progress import Watch
 from veilroute.rules import KAndEll, Linked, Rule
 
-MAX_MEMBERS = 20  #: the most coverable candidates that the method takes: its tables have two to that power entries
+MAX_MEMBERS = Limits().tables  #: the most coverable candidates that are taken: tables have two to that power entries
 _SETS_PER_STEP = 1 << 13
 _UNITS = 1 << 40
 
@@ -174,7 +175,7 @@ def partition_by_shares(
         improvements=tuple(record.improvements),
         source=source,
     )
-    if not is_optimal or not classes or family.num <= MAX_TRIED:
+    if not is_optimal or not classes or family.num <= limits().certified:
         return partition
     silent = Record(record.best, replace(watch, report=None))
     return replace(partition, certificate=_certify(family, shares, silent, labels))

@@ -29,11 +29,10 @@ from veilroute.kernels.extension import pick_columns
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.crowd_strolls import MAX_STROLLERS, raise_by_crowd_strolls
 from veilroute.partition.crowded_space import CrowdedSpace
+from veilroute.partition.limits import limits
 from veilroute.partition.local_search import improve
 from veilroute.partition.master import (
     CLOSED,
-    FEW_MEMBERS,
-    MAX_COMBINED,
     Bounding,
     Chosen,
     choose_classes,
@@ -47,15 +46,12 @@ from veilroute.progress import OutOfTimeError, Watch
 
 MAX_COLUMNS = 60_000  #: the most classes that the integer programme is given; few members need none and no such limit
 MAX_ENUMERATED = 1 << 20  #: the most classes that are looked at to find those within reach
-LARGE_K = 5  #: from this k on a bound is worked out before classes are priced one by one, if that may never end
 _FIRST_COLUMNS = 20
 _FIRST_NODES = 500
 _FEW_PARTS = 40
-_MANY_COLUMNS = 8_000
 _SLACK = 1 + 1e-9
 _WIDE_GAP = 0.02
-_LARGE_GAP = 0.1
-_EFFORT_PER_MEMBER = 100_000
+_TIMES_LONGER = 5
 _MAX_EFFORT = 10_000_000
 _FREE = 1e-9
 _NOTHING = 1e-13  #: detours that are less of the base costs than this are not 0 by rounding only
@@ -116,7 +112,7 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
         bounding.add_first(Prices(1.5 * simple.duals))
         bounding.find_classes(is_hasty=True)
         _choose(bounding, bounding.columns_within(math.inf), record, max_nodes=_FIRST_NODES)
-        is_large = record.best.total - bounding.bound > _LARGE_GAP * record.best.total
+        is_large = record.best.total - bounding.bound > limits().large_gap * record.best.total
     if is_large:
         with suppress(OutOfTimeError):
             if isinstance(space, CrowdedSpace) and space.num <= MAX_STROLLERS:
@@ -124,7 +120,7 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
             else:
                 raise_by_strolls(bounding, record)
     bounding.add_first(Prices(1.5 * simple.duals))
-    if isinstance(space, WeighedSpace | CrowdedSpace) and space.num > MAX_COMBINED:
+    if isinstance(space, WeighedSpace | CrowdedSpace) and space.num > limits().combined:
         # A good partition comes first: the proof takes long.
         for max_parts in (0, _FEW_PARTS) if isinstance(space, WeighedSpace) else (0,):
             before = len(bounding.master.sets)
@@ -133,7 +129,8 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
                 _choose(bounding, bounding.columns_within(math.inf), record, max_nodes=_FIRST_NODES)
     bounding.run(record.best.total)
     _round(bounding, record)
-    if space.num > MAX_COMBINED and space.k > 2 and record.best.total - bounding.bound > _WIDE_GAP * record.best.total:
+    is_many = space.num > limits().combined
+    if is_many and space.k > 2 and record.best.total - bounding.bound > _WIDE_GAP * record.best.total:
         # What lies within reach grows fast with the gap, among large classes: worth a longer search.
         _search_longer(space, record, watch)
     return _settle(bounding, record)
@@ -141,8 +138,9 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
 
 def _has_large_classes(space: ClassSpace) -> bool:
     """Whether pricing classes one by one may never end."""
-    is_slow = space.num > FEW_MEMBERS or (space.num > MAX_COMBINED and space.largest > space.max_size)
-    return space.k >= LARGE_K and is_slow and space.prefixes is None
+    now = limits()
+    is_slow = space.num > now.few or (space.num > now.combined and space.largest > space.max_size)
+    return space.k >= now.large_k and is_slow and space.prefixes is None
 
 
 def _round(bounding: Bounding, record: Record) -> None:
@@ -163,10 +161,10 @@ def _settle(bounding: Bounding, record: Record) -> Proof:
     if not bounding.is_converged or _is_closed(record, bound):
         return proof
     num_nodes = 0
-    if space.num > MAX_COMBINED:
+    if space.num > limits().combined:
         known = bounding.columns_within(record.best.total - bound if _has_large_classes(space) else math.inf)
         num_nodes += _choose(bounding, known, record, max_nodes=_FIRST_NODES).num_nodes
-    most = MAX_ENUMERATED if space.num <= MAX_COMBINED else MAX_COLUMNS
+    most = MAX_ENUMERATED if space.num <= limits().combined else MAX_COLUMNS
     has_searched = False
     while True:
         if _is_closed(record, proof.bound):
@@ -178,7 +176,7 @@ def _settle(bounding: Bounding, record: Record) -> Proof:
             return proof
         is_last = reach >= gap or most >= MAX_ENUMERATED
         least, nodes = bound, 0
-        if space.num > MAX_COMBINED and len(columns) > (_MANY_COLUMNS if is_last else MAX_COLUMNS):
+        if space.num > limits().combined and len(columns) > (limits().many_columns if is_last else MAX_COLUMNS):
             least, nodes = _choose_without_free(bounding, columns, record)
         if reach > 0 and len(columns) <= MAX_COLUMNS and not _is_closed(record, min(bound + reach, least)):
             chosen = _choose(bounding, columns, record, max_nodes=None if is_last else _FIRST_NODES)
@@ -203,7 +201,7 @@ def _search_longer(space: ClassSpace, record: Record, watch: Watch) -> bool:
     """Local search for some seconds; whether it found a better partition."""
     if not space.can_improve:
         return False
-    effort = min(_MAX_EFFORT, _EFFORT_PER_MEMBER * space.num)
+    effort = min(_MAX_EFFORT, _TIMES_LONGER * limits().effort * space.num)
     return record.offer(improve(space, record.best, seed=0, effort=effort, watch=watch))
 
 
@@ -238,7 +236,7 @@ def _choose(bounding: Bounding, columns: Columns, record: Record, *, max_nodes: 
     start = np.array([known[row.tobytes()] for row in mine.sets], dtype=np.int64)
     watch.tell(f"choice among {len(columns)} classes")
     num_left_out = len(record.best.left_out)
-    if space.num <= MAX_COMBINED:
+    if space.num <= limits().combined:
         chosen = combine_few(space.num, num_left_out, columns.sets, columns.shares)
     else:
         chosen = choose_classes(

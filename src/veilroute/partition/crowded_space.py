@@ -23,6 +23,7 @@ from veilroute.covering.task import CoveringTask
 from veilroute.kernels.crowds import COMPLETE, MAX_DEPTH, Crowd, Ways, make_room, search_leader
 from veilroute.kernels.floors import find_floors, find_triples, floors_by_strolls
 from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult, cut_arrays, find_groups
+from veilroute.partition.limits import limits
 from veilroute.progress import Watch
 from veilroute.rules import KAndEll, Rule
 
@@ -79,9 +80,11 @@ class CrowdedSpace(ClassSpace):
 
     rule: KAndEll
 
-    def __init__(self, task: CoveringTask, rule: KAndEll) -> None:
+    def __init__(self, task: CoveringTask, rule: KAndEll, *, most_strolled: float = _MOST_STROLLED) -> None:
         super().__init__(task, rule)
+        self._most_strolled = most_strolled
         self.width = min(self.largest, MAX_DEPTH if isinstance(self.prices_of, TourCosts) else _WIDEST_BY_FIELDS)
+        self.exact = limits().exact  # once: a thread of its own knows no other limits
         self.clusters, self.num_clusters = find_groups(~self.far)
         self.floors: Floats = np.empty((0, 0))
         self.lowest: Floats = np.empty(0)
@@ -111,7 +114,7 @@ class CrowdedSpace(ClassSpace):
         from_start, to_goal, between = self.prices_of.steps(watch)
         between = np.ascontiguousarray(between)
         num = self.num
-        affordable = max(1, int(math.log2(max(1.0, _MOST_STROLLED / (self.k * num**3)))))
+        affordable = max(1, int(math.log2(max(1.0, self._most_strolled / (self.k * num**3)))))
         num_near = min(_NUM_REMEMBERED, self.num_clusters, affordable)
         is_own = self.clusters[:, None] == np.arange(self.num_clusters)
         there_and_back = np.full((num, self.num_clusters), np.inf)
@@ -207,7 +210,7 @@ class CrowdedSpace(ClassSpace):
             if size > self.width:
                 least_beyond = min(least_beyond, float(least.min()))
                 continue
-            shares = known if size <= MAX_TOUR else self.measure(rows, Watch())[1]
+            shares = known if size <= min(MAX_TOUR, self.exact) else self.measure(rows, Watch())[1]
             reduced = prices.reduce(rows, shares)
             is_unsure = reduced > least + _ROUNDING * np.abs(known)
             least_beyond = min(least_beyond, float(least[is_unsure].min(initial=math.inf)))
@@ -259,7 +262,7 @@ class _Look:
         """Search with one threshold after the other, until one is low enough."""
         space = self.space
         sets, costs = np.empty((self.room, MAX_DEPTH), dtype=np.int32), np.empty(self.room)
-        memory = make_room(space.num, space.num_clusters, self.cuts[2].size, space.most_stops)
+        memory = make_room(space.num, space.num_clusters, self.cuts[2].size, space.most_stops, space.exact)
         kept = [(sets[:0], costs[:0])]
         least, num_steps, is_complete = self._root_bound(leader), 0, False
         if least > self.threshold:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veilroute.arrays import Members, as_members
-from veilroute.certificate import MAX_TRIED
 from veilroute.covering.set_costs import MAX_TOUR, ClassWalks
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
-from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
+from veilroute.partition.bitmask import partition_by_bitmask
 from veilroute.partition.first import first_partition, stopped_at_first
+from veilroute.partition.limits import limits
 from veilroute.partition.result import Partition, Record, better
 from veilroute.problem import Problem
 from veilroute.progress import OutOfTimeError, Watch
@@ -36,11 +36,11 @@ def partition_exact(problem: Problem, task: CoveringTask, rule: Rule, *, seed: i
     Complexity: see :mod:`veilroute.partition.bitmask` and :mod:`veilroute.partition.columns`. Ties: that partition of
     equal cost which the method meets first; it is the same one in every process.
     """
-    num = len(task.members)
-    if is_tried(rule) or (num <= MAX_MEMBERS and _is_crowded(rule)):
+    has_tables = len(task.members) <= limits().tables
+    if is_tried(rule) or (has_tables and _is_crowded(rule)):
         return partition_by_bitmask(problem, task, rule, watch=watch)
     found = partition_by_columns(problem, task, rule, watch=watch)
-    if found.is_optimal or found.is_stopped or num > MAX_MEMBERS:
+    if found.is_optimal or found.is_stopped or not has_tables:
         return found
     # Classes so large that they have no price there.
     return partition_by_bitmask(problem, task, rule, watch=watch)
@@ -48,10 +48,11 @@ def partition_exact(problem: Problem, task: CoveringTask, rule: Rule, *, seed: i
 
 def is_tried(rule: Rule) -> bool:
     """Whether every set of members is tried: they are few, or classes too large to be priced one by one."""
-    if rule.num <= MAX_TRIED or (rule.num <= MAX_MEMBERS and 2 * rule.least - 1 > MAX_TOUR):
+    now = limits()
+    if rule.num <= now.tried or (rule.num <= now.tables and 2 * rule.least - 1 > MAX_TOUR):
         return True
     if rule.least > MAX_TOUR:
-        expected = f"at most {MAX_TOUR} where more than {MAX_MEMBERS} candidates can be covered"
+        expected = f"at most {MAX_TOUR} where more than {now.tables} candidates can be covered"
         raise TooLargeError("Privacy.k", expected, rule.least)
     return False
 
@@ -76,7 +77,6 @@ def partition_by_columns(
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
     from veilroute.partition.class_space import ClassSpace
     from veilroute.partition.columns import (
-        LARGE_K,
         count_anonymizable,
         hide_more,
         make_certificate,
@@ -118,7 +118,7 @@ def partition_by_columns(
     is_annealed = isinstance(space, CrowdedSpace) and int(rule.together.sum()) == num * (num - 1)
     if is_annealed:
         record.offer(anneal_classes(space, record.best, watch))
-    if not is_annealed or rule.least < LARGE_K:
+    if not is_annealed or rule.least < limits().large_k:
         record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
     if m is not None:
         space = ClassSpace(task, rule, m=m)

@@ -24,13 +24,13 @@ from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
 from veilroute.kernels.touring import order_members
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import first_partition, stopped_at_first
+from veilroute.partition.limits import limits
 from veilroute.partition.result import Grouping, Partition, Record, better
 from veilroute.partition.weighed_space import WeighedSpace, make_space
 from veilroute.problem import Problem
 from veilroute.progress import OutOfTimeError, Watch
 from veilroute.rules import Rule
 
-EFFORT_PER_MEMBER = 20_000  #: how many sets the partitioner looks at for each member, after the first local optimum
 #: How many sets are looked at for each member on the way to the first local optimum; it is missed where k is large.
 MOST_PER_MEMBER = 100_000
 _ROWS_AT_ONCE = 256
@@ -43,7 +43,6 @@ _WORK_PER_ASKING = 1 << 12
 _MOST_ANNEALED = 40
 _NUM_ANNEALED = 24
 _NUM_RUNS = 10
-_STEPS_PER_RUN = 400_000
 _HOTTEST = 1.0
 _COLDEST = 0.004
 
@@ -75,7 +74,7 @@ def partition_local_search(problem: Problem, task: CoveringTask, rule: Rule, *, 
     for _ in range(_NUM_STAGES):
         if running.is_stopped:
             break
-        running.go_on(EFFORT_PER_MEMBER * num // _NUM_STAGES, watch)
+        running.go_on(limits().effort * num // _NUM_STAGES, watch)
         record.offer(running.grouping())
     return space.partition(record, source, is_optimal=False, is_stopped=running.is_stopped)
 
@@ -284,8 +283,11 @@ def improve(space: ClassSpace, grouping: Grouping, *, seed: int, effort: int, wa
 class LocalSearch:
     """A local search that can be paused. When the time is over before the costs are there, it does nothing."""
 
-    def __init__(self, space: ClassSpace, grouping: Grouping, *, seed: int, watch: Watch) -> None:
+    def __init__(
+        self, space: ClassSpace, grouping: Grouping, *, seed: int, watch: Watch, work_per_look: int = _WORK_PER_LOOK
+    ) -> None:
         self._space = space
+        self._work_per_look = work_per_look if space.is_known else _WORK_PER_ASKING
         self._begun_with = grouping
         self._tours: Tours | None = None
         self.is_stopped = False
@@ -302,7 +304,7 @@ class LocalSearch:
         self._groups, self._saved = _start(space, grouping, seed), _start(space, grouping, seed)
         self._members: Ints = np.empty(MAX_UNION, dtype=np.int64)
         self._figures: Floats = np.empty(kernel.NUM_FIGURES)
-        self._memory = make_union(space.task.num_trips, int(np.diff(self._tours.post_ptr).max()))
+        self._memory = make_union(space.task.num_trips, int(np.diff(self._tours.post_ptr).max()), limits().rows)
 
     def descend(self, watch: Watch) -> None:
         """Improve the partition up to a local optimum."""
@@ -324,7 +326,7 @@ class LocalSearch:
                 self.is_stopped = True
                 return
             watch.tell("local search", now - begin if has_rounds else 0, effort if has_rounds else 0)
-            limit = min(now + (_WORK_PER_LOOK if self._space.is_known else _WORK_PER_ASKING), begin + effort)
+            limit = min(now + self._work_per_look, begin + effort)
             if self._space.is_known:
                 outcome = kernel.search(
                     self._tours, self._groups, self._saved, self._partners, self._least, wide, widest,
@@ -446,7 +448,7 @@ def anneal_classes(space: ClassSpace, grouping: Grouping, watch: Watch) -> Group
         kept = AnnealedPlan(orders.copy(), sizes.copy(), lengths.copy(), held.copy(), class_of.copy())
         hottest = _HOTTEST * float((lengths * held).sum()) / space.num
         anneal(
-            plan, kept, space.k, weights, space.far, partners, *ways, run + 1, _STEPS_PER_RUN, hottest,
+            plan, kept, space.k, weights, space.far, partners, *ways, run + 1, limits().annealed, hottest,
             hottest * _COLDEST, np.zeros(64, dtype=np.int64),
         )  # fmt: skip
         found = [as_members(row[:size].tolist()) for row, size in zip(kept.orders, kept.sizes, strict=True)]

@@ -29,13 +29,12 @@ from veilroute.kernels.extension import grow_cuts
 from veilroute.kernels.set_partition import combine_classes
 from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult
 from veilroute.partition.crowded_space import CrowdedSpace
+from veilroute.partition.limits import limits
 from veilroute.partition.result import Grouping
 from veilroute.partition.weighed_space import WeighedSpace
 from veilroute.progress import OutOfTimeError, Watch
 
 _MEAN_SCALED_SHARE = 100.0  #: shares are scaled so that a member's is about this: HiGHS works with absolute tolerances
-FEW_MEMBERS = 60  #: pricing classes one by one ends where members are so few and all classes have a price
-MAX_COMBINED = 20  #: up to so many members the integer programme is not needed (:func:`combine_few`)
 _LEAST_DROPPED = 1e-9
 _SIGNALS = highspy.cb.HighsCallbackType
 
@@ -242,7 +241,7 @@ def choose_classes(
 
 
 def combine_few(num: int, num_left_out: int, sets: Int32s, shares: Floats) -> Chosen:
-    """The same for at most :data:`MAX_COMBINED` members, by solving every set of them that comes up."""
+    """The same for few members, by solving every set of them that comes up."""
     masks = np.where(sets >= 0, np.int64(1) << np.maximum(sets, 0).astype(np.int64), 0).sum(axis=1)
     lowest = sets.min(axis=1, where=sets >= 0, initial=num)
     order = np.argsort(lowest, kind="stable")
@@ -345,7 +344,6 @@ _MAX_IDLE_ROUNDS = 4
 _LEAST_GAIN = 0.002
 _WORTHWHILE_GAIN = 0.01
 _LEAST_PAID = 0.01
-_QUOTA = 1e6
 _DEARER = 1.5
 _MOST_QUOTA = 1e8
 _LARGER = 4.0
@@ -378,8 +376,8 @@ class Bounding:
         self._is_soft, self._is_short, self._quota, self._slack = (
             False,
             False,
-            _QUOTA,
-            _SLACK if space.num > FEW_MEMBERS else 0.0,
+            limits().quota,
+            _SLACK if space.num > limits().few else 0.0,
         )
 
     def soften(self, grouping: Grouping) -> None:
@@ -443,7 +441,7 @@ class Bounding:
     def run(self, target: float) -> None:
         """Solve the linear programme and add cuts until that stops to help or the bound reaches ``target``."""
         idle = 0
-        for _ in range(_MAX_ROUNDS if self.space.num > MAX_COMBINED else _FEW_ROUNDS):
+        for _ in range(_MAX_ROUNDS if self.space.num > limits().combined else _FEW_ROUNDS):
             before = self.bound
             try:
                 self._converge()
@@ -487,7 +485,7 @@ class Bounding:
     @property
     def _can_look_further(self) -> bool:
         """Whether there are bounds on what a search does not get to; where members are few, it first tries hard."""
-        is_hard = self.space.num > FEW_MEMBERS or self._quota > _MOST_QUOTA
+        is_hard = self.space.num > limits().few or self._quota > _MOST_QUOTA
         return is_hard and isinstance(self.space, WeighedSpace) and self.space.can_look_further and not self.is_free
 
     def _converge(self) -> None:

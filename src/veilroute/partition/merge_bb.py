@@ -72,6 +72,7 @@ def partition_merge_bb(
     heuristic: str | None = None,
     tie_break: str | None = None,
     sighting: str | None = None,
+    closed_bytes: int = CLOSED_BYTES,
 ) -> Partition:
     """Find the best partition under all-pairs spread, or the best one in the time given.
 
@@ -87,7 +88,7 @@ def partition_merge_bb(
     memo = CoverMemo(task, engine=engine, heuristic=heuristic, tie_break=tie_break, sighting=sighting)
 
     def start(num: int) -> tuple[Tree, Step]:
-        return start_tree(num, num, _draw_state(seed)), _Merging(task, rule.least, num, order)
+        return start_tree(num, num, _draw_state(seed)), _Merging(task, rule.least, num, order, closed_bytes)
 
     return search_partitions(task, rule, watch, memo=memo, start=start)
 
@@ -100,8 +101,8 @@ def _draw_state(seed: int) -> int:
 class _Merging:
     """Calls the kernel with the partitions met before, for which it makes room."""
 
-    def __init__(self, task: CoveringTask, k: int, num: int, order: MergeOrder) -> None:
-        self.k, self.num, self.order = k, num, order
+    def __init__(self, task: CoveringTask, k: int, num: int, order: MergeOrder, closed_bytes: int) -> None:
+        self.k, self.num, self.order, self.closed_bytes = k, num, order, closed_bytes
         self.weights = np.array(task.weights)
         self.keys = np.empty(max(1, num * (num - 1) // 2))
         self.closed: Ints = np.empty((0, -(-num // kernel.MEMBERS_PER_WORD)), dtype=np.int64)
@@ -114,7 +115,7 @@ class _Merging:
         )  # fmt: skip
         if outcome == kernel.NO_ROOM:
             self._resize(2 * len(self.closed), int(tree.numbers[kernel.NUM_CLOSED]))
-        tree.numbers[kernel.MAY_GROW] = 2 * (self.closed.nbytes + self.closed_slots.nbytes) <= CLOSED_BYTES
+        tree.numbers[kernel.MAY_GROW] = 2 * (self.closed.nbytes + self.closed_slots.nbytes) <= self.closed_bytes
         return int(outcome)
 
     def _resize(self, room: int, num: int) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Int32s, Members, as_members
 from veilroute.kernels.strolls import find_strolls
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
+from veilroute.partition.limits import limits
 from veilroute.partition.local_search import improve
 from veilroute.partition.master import Bounding, Master
 from veilroute.partition.result import Grouping, Record
@@ -29,7 +30,6 @@ _CLOSE = 0.002
 _PER_MEMBER = 8
 _HIGHEST = 3.0
 _ROUNDS_PER_CLASS = 6
-_EFFORT_PER_MEMBER = 20_000
 _ALONE = 10.0
 
 
@@ -54,7 +54,7 @@ def raise_by_strolls(bounding: Bounding, record: Record) -> None:
         columns = Columns(sets, shares, np.zeros(shares.size)).take(np.isfinite(shares))
         bounding.add(Columns.join([columns], space.width))
         if space.is_known and space.task.num_trips == 1:
-            effort = _EFFORT_PER_MEMBER * space.num
+            effort = limits().effort * space.num
             record.offer(improve(space, space.price(rounds.dive()), seed=0, effort=effort, watch=watch))
 
 
@@ -213,6 +213,8 @@ class _Rounds(StrollProgramme):
             self.master.solve(self.watch)
             sets = self.master.sets[:, : space.k]
             is_set = (sets[:, 0] >= 0) & (np.diff(sets, axis=1) > 0).all(axis=1) & is_left[sets].all(axis=1)
+            # One member after the other stands apart from the next; a class needs more than that.
+            is_set[is_set] = space.rule.qualify(sets[is_set])
             values = np.where(is_set, self.master.values, 0.0)
             best = int(values.argmax())
             if not values[best] > 0:

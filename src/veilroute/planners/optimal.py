@@ -14,8 +14,9 @@ from veilroute.arrays import Members
 from veilroute.covering.prefixes import Completions, find_prefixes, fits_memory, has_two_colours
 from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, mask_of, prepare_task, who_can_hide
-from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_shares
+from veilroute.partition.bitmask import mark_classes, partition_by_shares
 from veilroute.partition.exact import is_tried, partition_by_columns
+from veilroute.partition.limits import limits
 from veilroute.partition.result import Partition
 from veilroute.planners.pbp import plan_m_pbp, plan_pbp
 from veilroute.planners.plan import (
@@ -59,13 +60,13 @@ def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch)
         return whole
     planned = None
     can_pad = has_two_colours(task.domain)
-    if is_tried(rule) or (len(task.members) <= MAX_MEMBERS and not can_pad):
+    if is_tried(rule) or (len(task.members) <= limits().tables and not can_pad):
         planned = _try_everything(problem, task, rule, m, watch)
     elif can_pad and fits_memory(task):
         planned = _generate(problem, task, rule, m, watch)
         if not rule.is_alike and not (planned[0].is_optimal or planned[0].is_stopped):
             # Columns prove nothing where somebody is left out; tables do, for as many as they have room for.
-            few = len(task.members) <= MAX_MEMBERS
+            few = len(task.members) <= limits().tables
             planned = (few and _try_everything(problem, task, rule, m, watch)) or planned
     if planned is None:
         return plan_m_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from veilroute.streets.coordinates import read_degrees, read_lat_lon
     from veilroute.streets.directions import (
         bearing,
-        directions_text,
         edge_number,
-        street_called,
         turn_angle,
     )
     from veilroute.streets.joining import join_segments, nodes_between

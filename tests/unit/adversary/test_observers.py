@@ -101,8 +101,6 @@ def test_within_the_promise_and_at_the_end_are_told_apart(book: vr.Playbook) -> 
     bounded = watch_playbook(replace(book, privacy=replace(book.privacy, m=3)), "bayesian")
     assert bounded.success == pytest.approx(0.4)
     assert bounded.success_at_end == pytest.approx(0.7)
-    assert "40.0%" in bounded.to_text()
-    assert "70.0%" in bounded.to_text()
     assert bounded.to_dict()["over_time"][0] == {"m": 1, "success": pytest.approx(0.4)}
 
 
@@ -127,7 +125,6 @@ def test_observers_from_other_packages(book: vr.Playbook, tmp_path: Path, monkey
 def test_nobody_to_look_for(book: vr.Playbook) -> None:
     nobody = replace(book, classes=tuple(replace(group, anonymized=False) for group in book.classes))
     assert watch_playbook(nobody).success is None
-    assert "nobody" in watch_playbook(nobody).to_text()
 
 
 def test_at_the_end_the_observer_has_seen_that_the_trip_ended() -> None:

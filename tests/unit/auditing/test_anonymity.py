@@ -1,12 +1,17 @@
+"""The anonymity over time, on a complete graph: any sequence of nodes is a walk there; and the report as JSON."""
+
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 import veilroute as vr
 from veilroute import Claims, Route
-from veilroute.auditing import AuditReport
+from veilroute.auditing import AnonymityStep, AuditReport, AuditSummary, ClaimVerdict, judge, names, number
 from veilroute.domain import Label
 
 NO_CLAIMS = Claims(4, 4, 0, None, 0.0, None, (None,))
@@ -22,19 +27,9 @@ def watch(
     candidates = (6, 7, 8, 9)
     group = vr.PlaybookClass(candidates, anonymized, (Route((0, 1), 1),))
     playbook = vr.Playbook(
-        domain,
-        domain.sha256,
-        (vr.Trip(0, 1),),
-        candidates,
-        sees,
-        privacy,
-        "by hand",
-        {},
-        "feasible",
-        (group,),
-        (),
+        domain, domain.sha256, (vr.Trip(0, 1),), candidates, sees, privacy, "by hand", {}, "feasible", (group,), (),
         NO_CLAIMS,
-    )
+    )  # fmt: skip
 
     def planner(candidate: Label, trip: int) -> list[int]:
         if not isinstance(candidate, int) or candidate not in routes:
@@ -73,7 +68,6 @@ def test_groups_that_stand_too_close_are_exposed_but_not_revealed() -> None:
     assert [step.widest_witness for step in report.anonymity] == [1, 1, 1]
     assert report.anonymity[-1].exposed == (6, 7, 8, 9)
     assert report.anonymity[-1].revealed == ()
-    assert "too small or too close: 6, 7, 8, 9" in report.to_text()
 
 
 def test_only_the_first_m_nodes_are_promised() -> None:
@@ -83,20 +77,13 @@ def test_only_the_first_m_nodes_are_promised() -> None:
         verdicts = {verdict.claim: verdict.holds for verdict in report.claims}
         assert verdicts["same-route"] is holds
         assert verdicts["class-size"] is holds
-    text = watch(routes, privacy=vr.Privacy(k=2, ell=1, m=2), anonymized=True).to_text()
-    assert "  (the promise ends with the first 2 nodes)\n  nodes 3-4 seen: smallest group 1" in text
-    assert "now revealed: 8, 9" in text
 
 
 def test_m_beyond_the_end_of_a_route_means_the_whole_route() -> None:
     routes = {6: [0, 1], 7: [0, 1], 8: [0, 1, 2, 1], 9: [0, 1, 2, 1]}
-    same = {
-        m: next(
-            v.holds for v in watch(routes, privacy=vr.Privacy(m=m), anonymized=True).claims if v.claim == "same-route"
-        )
-        for m in (2, 3, 4, 100)
-    }
-    assert same == {2: True, 3: False, 4: False, 100: False}
+    for m, holds in ((2, True), (3, False), (4, False), (100, False)):
+        claims = watch(routes, privacy=vr.Privacy(m=m), anonymized=True).claims
+        assert [each.holds for each in claims if each.claim == "same-route"] == [holds], m
 
 
 def test_long_routes_are_watched_quickly_and_told_briefly() -> None:
@@ -114,4 +101,37 @@ def test_every_trip_is_watched(two_rooms: vr.Domain, num_trips: int) -> None:
     report = vr.audit(vr.solve(problem, vr.Privacy(k=2, ell=2)))
     assert report.holds
     assert {step.trip for step in report.anonymity} == set(range(num_trips))
-    assert ("trip 1, node" in report.to_text()) == (num_trips == 2)
+
+
+def test_the_json_holds_what_the_contract_promises(two_rooms: vr.Domain) -> None:
+    problem = vr.Problem(two_rooms, [vr.Trip((0, 0), (2, 6))], [(0, 2), (2, 2), (0, 4), (2, 4)])
+    book = vr.solve(problem, vr.Privacy(k=2, ell=2))
+    data = vr.audit(book).to_dict()
+    assert json.loads(json.dumps(data)) == data
+    figures = {"total_extra", "worst_extra", "playbook_sha256"}
+    assert set(data) == {"holds", "verdict", "claims", "anonymity", "bound_to", "observer", *figures}
+    assert (data["holds"], data["verdict"], data["playbook_sha256"]) == (True, "holds", book.sha256)
+    assert set(data["claims"][0]) == {"claim", "holds", "verdict", "evidence", "checked"}
+    assert [entry["m"] for entry in data["anonymity"]] == list(range(1, len(data["anonymity"]) + 1))
+    step = AnonymityStep(0, 1, 1, 1, ((0, 2),), ((0, 2), "name", 3))
+    entry = replace(vr.audit(book), anonymity=(step,)).to_dict()["anonymity"][0]
+    assert (entry["revealed"], entry["exposed"]) == ([[0, 2]], [[0, 2], "name", 3])
+
+
+def test_the_text_says_first_whether_the_playbook_holds_and_is_cut_short(two_rooms: vr.Domain) -> None:
+    problem = vr.Problem(two_rooms, [vr.Trip((0, 0), (2, 6))], [(0, 2), (2, 2), (0, 4), (2, 4)])
+    report = vr.audit(vr.solve(problem, vr.Privacy(k=2, ell=2)))
+    first, *lines = report.to_text().splitlines()
+    assert str(len(report.claims)) in first and max(map(len, lines[:3])) <= 100
+    walk = ClaimVerdict("walk", False, "jumps")
+    one = replace(report, holds=False, claims=(walk, *report.claims[1:]))
+    assert "'walk'" in one.to_text().splitlines()[0] and "VIOLATED  walk          jumps\n" in one.to_text()
+    steps = tuple(AnonymityStep(0, m, m, 1, (), ()) for m in range(1, 101))
+    assert "60 more" in replace(report, anonymity=steps).to_text().splitlines()[-1]
+    # Of ten candidates nine can be covered, eight are said to be protected, and six are.
+    some = " ".join(replace(report, summary=AuditSummary(vr.Privacy(k=3, ell=5), 1, 10, 9, 8, 6)).to_text().split())
+    assert re.findall(r"\d+", some[some.index("Not protected") :].split(".")[0]) == ["4", "2", "1", "1"]
+    assert number(2_000, "class", "classes") == "2,000 classes"
+    assert names(range(8)) == "0, 1, 2, 3, 4, 5 and 2 more"
+    for problems, said in (("abc", "a; b; c"), ("abcd", "a; b; c; and 1 more"), ("abcde", "a; b; c; and 2 more")):
+        assert judge("walk", list(problems), "fine") == ClaimVerdict("walk", False, said)

@@ -1,3 +1,5 @@
+"""Who stands apart from whom, and how many of a group do."""
+
 from __future__ import annotations
 
 import random
@@ -7,7 +9,7 @@ from itertools import combinations
 import pytest
 
 import veilroute as vr
-from veilroute.auditing import Spread, apartness, mask_of, members_of, survey_problem
+from veilroute.auditing import ClassRule, Effort, Spread, TooMuchError, mask_of, members_of, survey_problem
 from veilroute.domain import Label
 
 
@@ -71,22 +73,48 @@ def test_hundreds_of_candidates_do_not_explode() -> None:
     assert widest.size >= 10
 
 
-def test_a_search_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    nodes = range(8)
-    ring = vr.Domain.from_edges(
-        8, [*nodes, *nodes], [*[(n + 1) % 8 for n in nodes], *[(n - 1) % 8 for n in nodes]], [1] * 16
-    )
-    whole = vr.Problem(ring, [vr.Trip(0, 0)], list(range(1, 8)))
-    assert Spread(survey_problem(whole), vr.Privacy(ell=3)).largest_far_set(0b1111111, enough=3).is_largest
-    monkeypatch.setattr(apartness, "_MAX_BRANCHES", 1)
-    cut = Spread(survey_problem(whole), vr.Privacy(ell=3)).largest_far_set(0b1111111, enough=3)
+def rings(num: int) -> vr.Domain:
+    """Node 0 is a hub, the others are rings of five, 1 apart and 5 from the hub: two of each ring stand apart."""
+    pairs = []
+    for node in range(5 * num):
+        pairs += [(1 + node, 1 + node // 5 * 5 + (node + 1) % 5, 1), (1 + node, 0, 5)]
+    tails, heads, costs = zip(*pairs, *((b, a, cost) for a, b, cost in pairs), strict=True)
+    return vr.Domain.from_edges(5 * num + 1, tails, heads, costs)
+
+
+def test_a_search_cut_short_says_so() -> None:
+    spread = spread_of(rings(3), range(1, 16), 1.5)
+    assert spread.largest_far_set((1 << 15) - 1, enough=7).is_largest
+    cut = spread_of(rings(3), range(1, 16), 1.5).largest_far_set((1 << 15) - 1, enough=6, limit=1)
     assert not cut.is_largest
-    assert cut.size < 2
-    report = vr.audit(vr.solve(whole, vr.Privacy(k=2, ell=3)))
-    assert "were found that are pairwise" in next(v.evidence for v in report.claims if v.claim == "spread")
+    assert cut.size < 6
 
 
-def test_pairs_in_a_crowd_are_told_by_bits_and_measured_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_audit_says_whether_it_has_looked_at_everything() -> None:
+    """One more than can stand apart is asked for; of 18 rings the auditor does not try out all choices."""
+    for num, words in ((3, "at most 6 are"), (18, "no more than 36 were found that are")):
+        problem = vr.Problem(rings(num), [vr.Trip(0, 0)], range(1, 5 * num + 1))
+        walk = [node for ring in range(num) for node in (0, *range(5 * ring + 1, 5 * ring + 6))]
+        groups = [{"members": problem.candidates, "route": [*walk, 0]}]
+        book = vr.playbook_from_classes(problem, vr.Privacy(k=2 * num + 1, ell=1.5), groups)
+        (found,) = (each for each in vr.audit(book).claims if each.claim == "spread")
+        assert not found.holds and words in found.evidence
+
+
+def test_the_search_for_an_area_is_part_of_the_effort() -> None:
+    """A ring of five, in which neither all nor none are close; each look at a candidate takes half a visit."""
+    close = {c: 1 << (c + 1) % 5 | 1 << (c - 1) % 5 for c in range(5)}
+    masses = dict.fromkeys(range(5), 1.0)
+    for effort, is_enough in ((2.4, False), (1e9, True)):
+        rule = ClassRule(2, close, is_all_pairs=False, effort=Effort(effort), beta=0.5, masses=masses)
+        if is_enough:
+            assert rule.heaviest(masses)[1:] == (2.0, 2.0)
+        else:
+            with pytest.raises(TooMuchError):
+                rule.heaviest(masses)
+
+
+def test_pairs_in_a_crowd_are_told_by_bits_and_measured_when_asked() -> None:
     """Everybody is close to everybody: a table of all pairs would take gigabytes for some thousand candidates."""
     domain = vr.grid_domain(["." * 40])
     spread = spread_of(domain, [(0, col) for col in range(1, 40)], 1000)

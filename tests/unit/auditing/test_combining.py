@@ -63,3 +63,11 @@ def test_too_much_work_proves_nothing() -> None:
     combiner = Combiner(options, [0.0] * 12, 0, [], 1.0, 5.9, Effort(1_000)).run()
     assert not combiner.is_complete
     assert combiner.cheaper == ()
+
+
+def test_pairs_within_many_cuts_are_part_of_the_effort() -> None:
+    """Of 10,000 cuts each step looks at the pairs of all classes that it has chosen: the fifth is one too many."""
+    options = [Option(1 << i | 1 << j, 0.0, 1.0) for i, j in combinations(range(12), 2)]
+    cuts = [(0b111, 0.0)] * 10_000
+    combiner = Combiner(options, [0.0] * 12, 0, cuts, 1.0, 9.0, Effort(60_000)).run()
+    assert (combiner.num_tried, combiner.is_complete) == (5, False)

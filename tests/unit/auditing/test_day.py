@@ -9,13 +9,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 import veilroute as vr
 from fleet_days import KINDS, draw_day, files_of
 from veilroute.auditing import Order
 from veilroute.domain import Turns, street_domain
-from veilroute.jsontext import dump_canonical
 
 Data = dict[str, Any]
 
@@ -25,6 +25,10 @@ def save(files: dict[str, bytes], folder: Path) -> Path:
     for name, raw in files.items():
         (folder / name).write_bytes(raw)
     return folder
+
+
+def canonical(data: Data) -> bytes:
+    return orjson.dumps(data, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
 
 
 def violated(report: vr.DayReport) -> set[str]:
@@ -88,40 +92,25 @@ def stop_elsewhere(data: Data) -> None:
     busy(data)["positions"][0] -= 1
 
 
+def later(seconds: float, since: int) -> Callable[[Data], None]:
+    """All that begins from one stop on does so later, and the tour takes longer."""
+
+    def change(data: Data) -> None:
+        tour = busy(data)
+        tour["begins_s"][since:] = [begins + seconds for begins in tour["begins_s"][since:]]
+        tour["seconds"] += seconds * (since > 0)
+
+    return change
+
+
 def cheapen(data: Data) -> None:
     busy(data)["cost"] -= 1
     data["cost"] -= 1
 
 
-def hurry(data: Data) -> None:
-    """A shorter stay at the first stop."""
-    tour = busy(data)
-    tour["begins_s"][1:] = [begins - 30 for begins in tour["begins_s"][1:]]
-    tour["seconds"] -= 30
-
-
-def dawdle(data: Data) -> None:
-    """A longer stay at the first stop."""
-    tour = busy(data)
-    tour["begins_s"][1:] = [begins + 45 for begins in tour["begins_s"][1:]]
-    tour["seconds"] += 45
-
-
-def come_late(data: Data) -> None:
-    tour = busy(data)
-    tour["begins_s"] = [begins + 10 * 3600 for begins in tour["begins_s"]]
-
-
-def swap_vans(data: Data) -> None:
-    """Two vehicles that are alike take each other's tours."""
-    first, second, *rest = data["vehicles"]
-    data["vehicles"] = [second, first, *rest]
-
-
-def stay_home_late(data: Data) -> None:
-    tour = busy(data)
-    tour["departs_s"] -= 60
-    tour["seconds"] += 60
+def leave_early(data: Data) -> None:
+    busy(data)["departs_s"] -= 60
+    busy(data)["seconds"] += 60
 
 
 FAULTS: dict[str, tuple[Callable[[Data], object], str]] = {
@@ -145,12 +134,12 @@ FAULTS: dict[str, tuple[Callable[[Data], object], str]] = {
     "the day is cheaper": (lambda d: d.update(cost=d["cost"] - 1), "cost"),
     "no room": (lambda d: d["terms"].update(capacity=2), "capacity"),
     "a larger order may come": (lambda d: d["terms"].update(demand=50), "capacity"),
-    "a shorter stay": (hurry, "times"),
-    "a longer stay": (dawdle, "times"),
-    "leaves earlier than it need": (stay_home_late, "times"),
+    "a shorter stay": (later(-30, 1), "times"),
+    "a longer stay": (later(45, 1), "times"),
+    "leaves earlier than it need": (leave_early, "times"),
     "other seconds": (lambda d: busy(d).update(seconds=busy(d)["seconds"] - 5), "times"),
     "leaves before it may": (lambda d: d["terms"].update(depart_s=12 * 3600), "times"),
-    "comes too late": (come_late, "windows"),
+    "comes too late": (later(10 * 3600, 0), "windows"),
     "opens later": (
         lambda d: d["terms"]["customers"].append(
             {"customer": busy(d)["stops"][-1], "opens_s": 20 * 3600, "closes_s": 21 * 3600, "demand": None,
@@ -159,7 +148,7 @@ FAULTS: dict[str, tuple[Callable[[Data], object], str]] = {
     "a shorter shift": (lambda d: d["terms"].update(shift_s=60), "shift"),
     "not the cheapest": (lambda d: d.update(status="optimal"), "same-files"),
     "another direct cost": (lambda d: d.update(direct_cost=d["direct_cost"] + 1), "same-files"),
-    "tours change hands": (swap_vans, "same-files"),
+    "tours change hands": (lambda d: d.update(vehicles=[*d["vehicles"][1::-1], *d["vehicles"][2:]]), "same-files"),
     "another seed": (lambda d: d["terms"].update(seed=7), "terms"),
 }  # fmt: skip
 
@@ -171,7 +160,7 @@ def test_planted_faults_are_found(fault: str, tmp_path: Path) -> None:
     data["terms"]["customers"] = [c for c in data["terms"]["customers"] if fault != "opens later"]
     change, claim = FAULTS[fault]
     change(data)
-    folder = save({**files_of(drawn.day), "day.json": dump_canonical(data)}, tmp_path / "day")
+    folder = save({**files_of(drawn.day), "day.json": canonical(data)}, tmp_path / "day")
     report = vr.audit_day(drawn.book, folder, dispatcher=drawn.run, reruns=2, terms=drawn.terms)
     assert claim in violated(report), report.to_text()
     assert "same-files" in violated(report)
@@ -233,7 +222,7 @@ def test_a_day_with_anything_else_in_it_is_not_read(where: str, tmp_path: Path) 
     data = json.loads(draw_day("streets", 1).day.to_json())
     STRAYS[where](data)
     path = tmp_path / "day.json"
-    path.write_bytes(dump_canonical(data))
+    path.write_bytes(canonical(data))
     with pytest.raises(vr.FileFormatError, match="damaged day"):
         vr.read_day(path)
 

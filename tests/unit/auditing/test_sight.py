@@ -2,17 +2,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import veilroute as vr
-from veilroute.arrays import Flags
 from veilroute.auditing import SightLines
 
 Cell = tuple[int, int]
-Cells = Flags
+Cells = npt.NDArray[np.bool_]
 
 
 def sight(rows: list[str]) -> SightLines:

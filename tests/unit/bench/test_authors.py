@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,6 @@ from veilroute.bench import (
     map_text,
     read_as_authors,
     read_paper_instances,
-    read_study,
     record_from_dict,
     run_cell,
     suite_names,
@@ -105,49 +103,30 @@ def test_records_of_both_readings_stay_apart() -> None:
     record = record_from_dict(run_cell(Job(cell, text, "test")))
     assert record.cell == cell and record.has_ended and record.outcome.playbook is None
     assert "reading" not in replace(cell, reading=TEXT).to_dict()
+    assert suite_names("as-printed") == ("as-printed",)
     holding = [name for name, suite in SUITES.items() if suite.holds(cell)]
     assert holding == ["as-printed"]
 
 
-def test_the_suite_of_all_printed_figures_comes_when_it_is_asked_for() -> None:
-    assert "as-printed" not in suite_names("all") and suite_names("paper") == suite_names("all")
-    assert suite_names("as-printed") == ("as-printed",)
-    (suite,) = read_study("as-printed").suites
-    assert suite.variations == SUITES["as-printed"].variations
-
-
-@cache
-def _paper_map(path: Path) -> vr.Domain:
-    return vr.read_movingai(path)
-
-
-def _authors_figures(shared: Path) -> list[tuple[str, int, str, float, float]]:
-    path = shared / "instances" / "authors-finite-m.csv"
+@pytest.mark.parametrize("planner", ["rbp", "cbp", "m-pbp"])
+@pytest.mark.parametrize("map_name", ["den201d", pytest.param("", marks=pytest.mark.slow, id="all")])
+def test_each_run_of_the_authors_comes_out(map_name: str, planner: str, shared: Path) -> None:
+    """The figures of each run that the authors have published, to the digits that they have written down."""
+    path, method = shared / "instances" / "authors-finite-m.csv", {"rbp": RBP, "cbp": CBP, "m-pbp": M_PBP}[planner]
     if not path.is_file():
         pytest.skip("the authors' figures of each run are not here")
     with path.open(encoding="utf-8") as file:
-        rows = [
-            (row["map"], int(row["seed"]), row["planner"], float(row["ratio"]), float(row["mac"]))
-            for row in csv.DictReader(file)
-        ]
-    assert len(rows) == 690 and {row[0] for row in rows} == set(MAPS)
-    return rows
-
-
-@pytest.mark.parametrize("planner", ["rbp", "cbp", "m-pbp"])
-@pytest.mark.parametrize("map_name", ["den201d", "orz201d", pytest.param("", marks=pytest.mark.slow, id="all")])
-def test_each_run_of_the_authors_comes_out(map_name: str, planner: str, shared: Path) -> None:
-    """The figures of each run that the authors have published, to the digits that they have written down."""
-    method = {"rbp": RBP, "cbp": CBP, "m-pbp": M_PBP}[planner]
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 690 and {row["map"] for row in rows} == set(MAPS)
     instances = {(each.map_name, each.seed): each for each in read_paper_instances()}
-    rows = [row for row in _authors_figures(shared) if row[2] == planner and row[0] in (map_name or MAPS)]
-    assert rows
-    for name, seed, _, ratio, printed in rows:
-        at = instances[name, seed]
-        (path,) = (shared / "maps").rglob(f"{name}.map")
-        problem = vr.Problem(_paper_map(path), [vr.Trip(at.start, at.goal)], at.candidates[:8])
+    domains = {file.stem: vr.read_movingai(file) for file in (shared / "maps").rglob(f"{map_name or '*'}.map")}
+    own = [row for row in rows if row["planner"] == planner and row["map"] in (map_name or MAPS)]
+    assert own
+    for row in own:
+        at, ratio, printed = instances[row["map"], int(row["seed"])], float(row["ratio"]), float(row["mac"])
+        problem = vr.Problem(domains[at.map_name], [vr.Trip(at.start, at.goal)], at.candidates[:8])
         is_carried = planner == "rbp"
         ours = read_as_authors(problem, PRIVACY, method, ratio, is_carried=is_carried, watch=Watch()).mac
         # Written down are six digits, for m-Pbp six behind the point.
         slack = 6e-7 if planner == "m-pbp" else 6e-6 * printed
-        assert ours == pytest.approx(printed, rel=0, abs=slack), (name, seed, ratio)
+        assert ours == pytest.approx(printed, rel=0, abs=slack), row

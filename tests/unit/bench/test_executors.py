@@ -8,43 +8,16 @@ import sys
 import threading
 import time
 from collections import Counter
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Future
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bench_runs import InlineExecutor, InlineWorkforce, quick_cells, small_terrain, without_times
-from veilroute import InvalidInputError, MissingExtraError, VeilrouteError, cluster
+from bench_runs import InlineExecutor, InlineWorkforce, quick_cells, small_terrain
+from veilroute import InvalidInputError, MissingExtraError, VeilrouteError
 from veilroute.bench import FILE_NAME, DaskWorkforce, LocalWorkforce, MemoryGauge, RecordStore, run_cell, run_cells
-
-
-class PoisonedExecutor(InlineExecutor):
-    """A pool in which one cell kills its process while another is still at work beside it."""
-
-    def __init__(self, pool: Executor, poison: str, neighbour: str, tries: Counter[str]) -> None:
-        super().__init__()
-        self.pool, self.poison, self.neighbour, self.tries = pool, poison, neighbour, tries
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        key = args[0].cell.key
-        self.tries[key] += 1
-        if key == self.poison:
-            return self.pool.submit(signal.raise_signal, signal.SIGKILL)
-        if key == self.neighbour and self.tries[key] == 1:
-            return self.pool.submit(time.sleep, 60)
-        return super().submit(fn, *args)
-
-
-class PoisonedWorkforce(LocalWorkforce):
-    def __init__(self, poison: str, neighbour: str) -> None:
-        super().__init__(2)
-        self.poison, self.neighbour = poison, neighbour
-        self.tries: Counter[str] = Counter()
-
-    def open(self) -> Executor:
-        return PoisonedExecutor(super().open(), self.poison, self.neighbour, self.tries)
 
 
 def is_alive(pid: int) -> bool:
@@ -58,66 +31,51 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-@pytest.mark.slow
-def test_a_cell_that_kills_its_worker_is_found_and_the_others_finish(tmp_path: Path) -> None:
-    terrain = small_terrain()
-    cells = quick_cells(terrain)
-    workforce = PoisonedWorkforce(poison=cells[5].key, neighbour=cells[4].key)
-    with RecordStore(tmp_path) as store:
-        report = run_cells(cells, terrain.domains, store, workforce, run_id="test")
-    assert report.is_complete
-    assert [record.cell for record in report.errors] == [cells[5]]
-    assert "out of memory" in report.errors[0].outcome.error
-    assert len((tmp_path / FILE_NAME).read_bytes().splitlines()) == len(cells)
-    # Who stood beside it is tried once more too, and not blamed.
-    assert {key for key, count in workforce.tries.items() if count > 1} == {cells[4].key, cells[5].key}
-    assert max(workforce.tries.values()) == 2
-    with RecordStore(tmp_path / "plain") as store:
-        plain = run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="test")
-    sound = [without_times(record) for record in report.records if not record.outcome.error]
-    assert sound == [without_times(record) for record in plain.records if record.cell != cells[5]]
+class BreakingExecutor(InlineExecutor):
+    """A pool that one cell breaks each time, and that loses its neighbour with it; tried again, that one is slow."""
 
-
-class SlowSuspectExecutor(InlineExecutor):
-    """A pool that breaks at its first cell; tried again, this cell takes some time and then finishes."""
-
-    def __init__(self) -> None:
+    def __init__(self, poison: str, neighbour: str) -> None:
         super().__init__()
+        self.poison, self.neighbour = poison, neighbour
+        self.tries: Counter[str] = Counter()
         self.beside: list[str] = []
-        self.suspect = ""
-        self.pending: Future[Any] | None = None
+        self.pending: Future[Any] = Future()
+        self.pending.set_result(None)
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         key = args[0].cell.key
-        if not self.suspect:
-            self.suspect = key
+        self.tries[key] += 1
+        self.beside += [] if self.pending.done() else [key]
+        if key == self.poison or (key == self.neighbour and self.tries[key] == 1):
             broken: Future[Any] = Future()
             broken.set_exception(BrokenExecutor())
             return broken
-        if self.pending is not None and not self.pending.done():
-            self.beside.append(key)
-        if key != self.suspect:
+        if key != self.neighbour:
             return super().submit(fn, *args)
         self.pending = pending = Future[Any]()
-        threading.Timer(1.0, lambda: pending.set_result(run_cell(args[0]))).start()
+        threading.Timer(0.3, lambda: pending.set_result(run_cell(args[0]))).start()
         return pending
 
 
-def test_nobody_runs_beside_a_suspect(tmp_path: Path) -> None:
+def test_a_cell_that_kills_its_worker_is_found_and_the_others_finish(tmp_path: Path) -> None:
     terrain = small_terrain()
     cells = quick_cells(terrain)
     workforce = InlineWorkforce()
-    executor = workforce.executor = SlowSuspectExecutor()
+    executor = workforce.executor = BreakingExecutor(poison=cells[5].key, neighbour=cells[4].key)
     workforce.diagnose = LocalWorkforce(1).diagnose  # type: ignore[method-assign]
     with RecordStore(tmp_path) as store:
         report = run_cells(cells, terrain.domains, store, workforce, run_id="test")
-    assert report.is_complete
-    assert not report.errors
-    assert executor.beside == []
+    assert report.is_complete and [record.cell for record in report.errors] == [cells[5]]
+    assert "out of memory" in report.errors[0].outcome.error
+    assert len((tmp_path / FILE_NAME).read_bytes().splitlines()) == len(cells)
+    # The neighbour is tried once more too, with no other cell beside it, and is not blamed.
+    assert {key: count for key, count in executor.tries.items() if count > 1} == {cells[4].key: 2, cells[5].key: 2}
+    assert executor.beside == [] and set(workforce.closings[:-1]) == {True}
 
 
-@pytest.mark.skipif(MemoryGauge().read_mb() is None, reason="this system does not tell")
-def test_memory_counts_from_where_it_was() -> None:
+def test_memory_counts_from_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    if MemoryGauge().read_mb() is None:
+        pytest.skip("this system does not tell")
     held = np.ones(8 << 20)  # 64 MB
     gauge = MemoryGauge()
     assert gauge.read_mb() == pytest.approx(0, abs=4), "what was held before does not count"
@@ -133,9 +91,6 @@ def test_memory_counts_from_where_it_was() -> None:
         assert gauge.read_mb() == pytest.approx(40, abs=10)
         kept.append(pieces[::400])
         del pieces
-
-
-def test_without_a_system_that_tells_there_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     assert MemoryGauge().read_mb() is None
 
@@ -147,45 +102,34 @@ def test_processes_of_a_pool_ignore_ctrl_c_and_end_at_once_when_told() -> None:
     assert pid != os.getpid()
     os.kill(pid, signal.SIGINT)
     assert executor.submit(os.getpid).result() == pid
-    long = executor.submit(time.sleep, 60)
+    long = executor.submit(time.sleep, 600)
     while not long.running():
         time.sleep(0.01)
-    began = time.monotonic()
     workforce.close(at_once=True)
-    assert time.monotonic() - began < 10
     assert not is_alive(pid)
     error = long.exception()
-    assert isinstance(error, BrokenExecutor)
-    assert workforce.diagnose(error) == "executor"
+    assert isinstance(error, BrokenExecutor) and workforce.diagnose(error) == "executor"
     assert workforce.diagnose(ValueError()) == ""
     workforce.close()
 
 
-@pytest.mark.parametrize("num_workers", [0, -1, True])
-def test_bad_numbers_of_workers_are_refused(num_workers: int) -> None:
-    with pytest.raises(InvalidInputError, match="--workers"):
-        LocalWorkforce(num_workers)
-
-
-def test_without_dask_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_worked_with_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for num_workers in (0, -1, True):
+        with pytest.raises(InvalidInputError, match="--workers"):
+            LocalWorkforce(num_workers)
+    for address in ("nonsense://here", ""):
+        with pytest.raises(InvalidInputError, match="--dask: expected the address of a running Dask scheduler"):
+            DaskWorkforce(address).open()
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match="veilroute\\[cluster\\]"):
         DaskWorkforce("tcp://127.0.0.1:1").open()
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://here", ""])
-def test_a_scheduler_that_does_not_answer_is_told_in_one_line(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
-    with pytest.raises(InvalidInputError, match="--dask: expected the address of a running Dask scheduler"):
-        DaskWorkforce(address).open()
-
-
 def test_what_dask_says_of_lost_jobs() -> None:
-    from concurrent.futures import CancelledError
-
     from distributed.scheduler import KilledWorker
 
     workforce = DaskWorkforce("tcp://127.0.0.1:1")
+    assert workforce.num_slots == 1
     assert workforce.diagnose(KilledWorker.__new__(KilledWorker)) == "job"
     assert workforce.diagnose(ValueError()) == ""
     with pytest.raises(VeilrouteError, match="scheduler at tcp://127.0.0.1:1 has gone"):

@@ -7,82 +7,49 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import veilroute as vr
-import veilroute.bench.external as external
 from bench_runs import InlineWorkforce, small_terrain
-from bench_samples import make_record
 from veilroute import InvalidInputError, VeilrouteError
 from veilroute.bench import (
-    BEST,
     EXTERNAL,
     OPTIMAL,
-    SUITES,
     Choice,
     Method,
     Outcome,
     RecordStore,
     build_cells,
-    compare_programs,
-    method_label,
     read_printed,
     read_program,
-    record_from_dict,
     run_cells,
     run_external,
     split_command,
 )
 
-PLANNER = '''
-"""Groups candidates two by two in the order given, and walks past each by breadth-first search."""
+PLANNER = """
+# Groups candidates two by two in the order given; in a corridor it walks past each.
 import sys
-from collections import deque
-
 words = iter((open(sys.argv[1]) if len(sys.argv) > 1 else sys.stdin).read().split())
-number = lambda: int(float(next(words)))
-num_nodes, num_edges = number(), number()
-ways = [[] for _ in range(num_nodes)]
-for _ in range(num_edges):
-    a, b, _cost = number(), number(), number()
-    ways[a].append(b)
-start, goal = number(), number()
-candidates = [number() for _ in range(number())]
-
-def walk(a, b):
-    before, queue = {a: None}, deque([a])
-    while b not in before:
-        here = queue.popleft()
-        for there in ways[here]:
-            if there not in before:
-                before[there] = here
-                queue.append(there)
-    nodes = []
-    while b is not None:
-        nodes.append(b)
-        b = before[b]
-    return nodes[::-1]
-
+num_nodes, num_edges = int(next(words)), int(next(words))
+edges = [[float(next(words)) for _ in range(3)] for _ in range(num_edges)]
+start, goal, num = (int(next(words)) for _ in range(3))
+candidates = [int(next(words)) for _ in range(num)]
 print("- Number of Expanded Nodes in Total: 77")
-for at in range(0, len(candidates) - 1, 2):
+for at in range(0, num - 1, 2):
     pair = candidates[at:at + 2]
     print(f"Partition {at // 2} (9 Nodes Expanded)")
     print(*pair, "")
-    stops = [start, *pair, goal]
-    path = [start]
-    for a, b in zip(stops, stops[1:]):
-        path += walk(a, b)[1:]
-    for node in path:
-        print(node, *pair)
+    if all(abs(a - b) == 1 for a, b, _ in edges):
+        print(start, *pair)
+        for a, b in zip([start, *pair], [*pair, goal]):
+            print(*range(a + 1, b + 1), *range(a - 1, b - 1, -1), sep="\\n")
 print("done")
-'''
-
-
-@pytest.fixture(autouse=True)
-def little_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(external, "_GRACE_S", 0.1)
+"""
 
 
 @pytest.fixture
@@ -98,9 +65,19 @@ def corridor() -> vr.Problem:
     return vr.Problem(domain, [vr.Trip((0, 0), (0, 9))], [(0, 2), (0, 4), (0, 7), (0, 5)])
 
 
-def run(command: str, problem: vr.Problem | None = None, limit_s: float = 60, m: int | None = None) -> Outcome:
+def run(
+    command: str, problem: vr.Problem | None = None, *, limit_s: float = 60, m: int | None = None, **more: Any
+) -> Outcome:
     asked = vr.Privacy(2, 1, m, spread="all-pairs")
-    return run_external(command, problem or corridor(), asked, seed=3, time_limit_s=limit_s)
+    return run_external(command, problem or corridor(), asked, seed=3, time_limit_s=limit_s, **{"grace_s": 0.1, **more})
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait for the system to notice."""
+    end = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("given", ["", " {instance}"])
@@ -119,44 +96,57 @@ def echo(tmp_path: Path, text: str, more: str = "") -> str:
     return shlex.join([sys.executable, str(path)])
 
 
+WALK = "".join(f"{node}\n" for node in range(10))
+PAIR = "Partition 0\n2 4\n"
+OTHERS = "Partition 1\n7 5\n"
+
+
 def test_classes_without_walks_get_the_cheapest(tmp_path: Path) -> None:
-    outcome = run(echo(tmp_path, "Partition 0\n2 4\nPartition 1\n7 5\n"))
-    assert outcome.mac == 0.0
+    assert run(echo(tmp_path, PAIR + OTHERS)).mac == 0.0
     # Of a class that is too small nobody is hidden.
-    assert run(echo(tmp_path, "Partition 0\n2 4\nPartition 1\n7\n")).num_anonymized == 2
+    assert run(echo(tmp_path, PAIR + "Partition 1\n7\n")).num_anonymized == 2
+    # Of a line of a walk only the first number counts; this one goes up and down three times.
+    walk = "\n".join(f"{node} {3.5 * node} -1" for node in [*range(10), *range(8, -1, -1), *range(1, 10)])
+    assert run(echo(tmp_path, f"{PAIR}{walk}\n")).mac == pytest.approx(2.0)
+    # What is written to the file counts only if it has classes.
+    writes = "open(sys.argv[1], 'w').write('Partition search: nothing to say\\n')"
+    assert run(echo(tmp_path, PAIR, writes) + " {output}").num_anonymized == 2
+    writes = f"open(sys.argv[1], 'w').write({PAIR + OTHERS!r})"
+    assert run(echo(tmp_path, PAIR, writes) + " {output}").num_anonymized == 4
+    # Counts without end are not taken over.
+    text = f"Number of Expanded Nodes in Total: {'9' * 30}\nNumber of Evaluated Partitions in Total: 12\nCompleted"
+    outcome = run(echo(tmp_path, text))
+    assert (outcome.num_expansions, outcome.num_partitions) == (None, 12)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "words"),
     [
-        ("Partition 0\n2 4\n0\n1\n9\n", "does not lead along edges"),
-        ("Partition 0\n2 4\n0\n1\n0\n", "does not lead along edges"),
-        ("Partition 0\n2 4\nPartition 1\n4 5\n", "each candidate at most once"),
+        (PAIR + "0\n1\n9\n", "does not lead along edges"),
+        (PAIR + "0\n1\n0\n", "does not lead along edges"),
+        (PAIR + "0\n1\n10\n", "does not lead along edges"),
+        (PAIR + "Partition 1\n4 5\n", "each candidate at most once"),
+        ("Partition 0\n2 2 4\n", "each candidate at most once"),
         ("Partition 0\n2 3\n", "each candidate at most once"),
+        # An expensive walk must not be passed over, because the class would then get the cheapest one.
+        *((f"{PAIR}0\n1\n{line}\n9\n", "the number of a node") for line in ("-5", "0.0", "1e1", "9" * 40, "7x")),
+        *((f"{PAIR}{line}\n{line}\n", "and not with the start") for line in ("-5", "0.0", "+1", "7x")),
+        *((text, "no line that begins with 'Partition'") for text in ("", PAIR.lower(), "2 4\n7 5\ndone\n")),
     ],
-)
-def test_what_is_wrong_is_not_believed(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(VeilrouteError, match=message):
+)  # fmt: skip
+def test_what_is_wrong_is_not_believed(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(VeilrouteError, match=words):
         run(echo(tmp_path, text))
 
 
-def test_a_walk_that_leaves_a_member_out_is_refused(tmp_path: Path) -> None:
-    domain = vr.grid_domain(["....", ".@@."])
-    problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 3))], [(0, 1), (1, 0)])
-    walk = "\n".join(str(domain.node((0, col))) for col in range(4))
-    members = f"{domain.node((0, 1))} {domain.node((1, 0))}"
-    with pytest.raises(VeilrouteError, match="does not pass all members"):
-        run(echo(tmp_path, f"Partition 0\n{members}\n{walk}\n"), problem)
-
-
 def test_a_program_that_does_not_end_is_ended_and_what_it_printed_counts(tmp_path: Path) -> None:
-    began = time.monotonic()
-    outcome = run(echo(tmp_path, "Partition 0\n2 4\ndone\n", "time.sleep(60)"), limit_s=2)
-    assert time.monotonic() - began < 30
-    assert (outcome.is_finished, outcome.num_anonymized) == (False, 2)
-
-
-WALK = "".join(f"{node}\n" for node in range(10))
+    outcome = run(echo(tmp_path, PAIR + "done\n", "time.sleep(60)"), limit_s=1)
+    assert (outcome.is_finished, outcome.num_anonymized) == (False, 2) and 1 <= outcome.runtime_s < 30
+    # One that ends after the limit has not finished in time, whatever it says.
+    for text, num in ((PAIR, 2), ("Completed", 0)):
+        outcome = run(echo(tmp_path, text, "time.sleep(0.4)"), limit_s=0.1, grace_s=60)
+        assert (outcome.is_finished, outcome.num_anonymized) == (False, num)
+    assert run("echo Completed", limit_s=3e7).is_finished is True, "a limit of months is one"
 
 
 @pytest.mark.parametrize(
@@ -179,72 +169,26 @@ def test_a_walk_that_is_torn_past_the_goal_does_not_spoil_the_others(tmp_path: P
     domain = vr.grid_domain(["..." + "." * 7, "@@@@@@@@@."])
     problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 8))], [(0, 2), (0, 4), (0, 7), (1, 9)])
     printed = f"Partition 0\n2 4\n{WALK[:-2]}Partition 1\n7 {domain.node((1, 9))}\n{WALK[:-2]}"
-    outcome = run(echo(tmp_path, printed, "time.sleep(60)"), problem, limit_s=2)
+    outcome = run(echo(tmp_path, printed, "time.sleep(60)"), problem, limit_s=1)
     assert (outcome.is_finished, outcome.num_anonymized) == (False, 2)
     with pytest.raises(VeilrouteError, match="does not pass all members"):
         run(echo(tmp_path, printed), problem)
 
 
-@pytest.mark.parametrize("line", ["-5", "0.0", "1e1", "9" * 40, "+1", "7x"])
-def test_a_walk_of_other_numbers_is_no_missing_walk(tmp_path: Path, line: str) -> None:
-    """A dear walk must not be passed over, because the class would then get the cheapest one."""
-    with pytest.raises(VeilrouteError, match="where the number of a node should be"):
-        run(echo(tmp_path, f"Partition 0\n2 4\n0\n1\n{line}\n9\n"))
-    with pytest.raises(VeilrouteError, match="and not with the start"):
-        run(echo(tmp_path, f"Partition 0\n2 4\n{line}\n{line}\n"))
-
-
-@pytest.mark.parametrize("line", ["0.532", "12 expansions", "3.5 s", "1e-3", "-1", "7 nodes"])
-@pytest.mark.parametrize("walk", ["", "".join(f"{node}\n" for node in range(10))])
-def test_figures_behind_the_classes_are_passed_over(tmp_path: Path, line: str, walk: str) -> None:
-    outcome = run(echo(tmp_path, f"Partition 0\n2 4\n{walk}{line}\n"))
-    assert (outcome.num_anonymized, outcome.mac) == (2, 0.0)
-
-
-def test_what_is_written_to_the_file_counts_only_with_classes(tmp_path: Path) -> None:
-    writes = "open(sys.argv[1], 'w').write('Partition search: nothing to say\\n')"
-    assert run(echo(tmp_path, "Partition 0\n2 4", writes) + " {output}").num_anonymized == 2
+@pytest.mark.parametrize("line", ["0.532", "12 expansions", "1e-3", "-1"])
+@pytest.mark.parametrize("walk", ["", WALK])
+def test_figures_behind_the_classes_are_passed_over(line: str, walk: str) -> None:
+    nodes = [int(word) for word in walk.split()]
+    assert read_printed(f"{PAIR}{walk}{line}\n", (0, 9)) == [([2, 4], nodes)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
-@pytest.mark.parametrize(
-    "words",
-    ["(sleep 0.3; {} ) &", "{} > /dev/stdout; echo 'Number of Expanded Nodes in Total: 7'", "{} | (sleep 0.3; cat)"],
-)
-def test_whoever_holds_what_is_printed_is_waited_for(tmp_path: Path, words: str) -> None:
+@pytest.mark.parametrize("words", ["(sleep 0.2; {} ) &", "{} > /dev/stdout; echo done", "{} | (sleep 0.2; cat)"])
+def test_whatever_process_holds_what_is_printed_is_waited_for(tmp_path: Path, words: str) -> None:
     command = words.replace("{}", echo(tmp_path, "Partition 0\n2 4"))
     assert run(f"sh -c {shlex.quote(command)}").num_anonymized == 2
 
 
-def test_of_a_line_of_a_walk_only_the_first_number_counts(tmp_path: Path) -> None:
-    walk = "\n".join(f"{node} {3.5 * node} -1" for node in [*range(10), *range(8, -1, -1), *range(1, 10)])
-    assert run(echo(tmp_path, f"Partition 0\n2 4\n{walk}\n")).mac == pytest.approx(2.0)
-
-
-@pytest.mark.parametrize("text", ["", "partition 0\n2 4\n7 5\n", "2 4\n7 5\ndone\n"])
-def test_output_in_another_form_is_not_a_search_without_result(tmp_path: Path, text: str) -> None:
-    with pytest.raises(VeilrouteError, match="no line that begins with 'Partition'"):
-        run(echo(tmp_path, text))
-    ended = run(echo(tmp_path, f"{text}Completed"))
-    assert (ended.num_anonymized, ended.is_finished) == (0, True), "a search that found nothing says so"
-    assert run(echo(tmp_path, f"{text}Stopped")).is_finished is False
-
-
-def test_counts_without_end_are_not_taken_over(tmp_path: Path) -> None:
-    text = f"Number of Expanded Nodes in Total: {'9' * 30}\nNumber of Evaluated Partitions in Total: 12\nCompleted"
-    outcome = run(echo(tmp_path, text))
-    assert (outcome.num_expansions, outcome.num_partitions) == (None, 12)
-
-
-def test_who_ends_after_the_limit_has_not_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(external, "_GRACE_S", 60)
-    outcome = run(echo(tmp_path, "Partition 0\n2 4", "time.sleep(0.5)"), limit_s=0.2)
-    assert outcome.num_anonymized == 2 and outcome.is_finished is False
-    # Not even if it says that its search was complete.
-    assert run(echo(tmp_path, "Completed", "time.sleep(0.5)"), limit_s=0.2).is_finished is False
-
-
-PAIR = "Partition 0\n2 4\n"
 SUMMARY = ": c=1\n: u=1\n: p=merge\n: r=1\n- Number of Total Paths: 4\n- Time: {} [ms]\n- MSG: \n"
 
 
@@ -253,6 +197,7 @@ SUMMARY = ": c=1\n: u=1\n: p=merge\n: r=1\n- Number of Total Paths: 4\n- Time: {
     [
         (PAIR, "", None),
         (PAIR + "Completed\n", "", True),
+        (PAIR + "Completed", "-t 5", True),
         ("Completed 3 of 9 steps\n" + PAIR, "", None),
         (PAIR + "Stopped by its clock\n", "", False),
         ("Completed\nStopped\n" + PAIR, "", False),
@@ -323,27 +268,37 @@ def test_who_cannot_go_on_after_m_nodes_is_an_error(tmp_path: Path) -> None:
 
 def test_memory_is_that_of_the_program_and_time_that_of_all_that_it_starts(tmp_path: Path) -> None:
     assert 0 < (run("echo Completed").memory_mb or 0) < 60, "not this process's"
-    work = "import subprocess; subprocess.run([sys.executable, '-c', 'for _ in range(10**7): pass'])"
+    work = "import subprocess; subprocess.run([sys.executable, '-c', 'for _ in range(5 * 10**6): pass'])"
     assert (run(echo(tmp_path, "Completed", work)).cpu_s or 0) > 0.05
 
 
-def test_what_a_program_prints_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(external, "MOST_BYTES", 1 << 20)
-    with pytest.raises(VeilrouteError, match="more than 1 MB"):
-        run(echo(tmp_path, "", "while True: print('x' * 1000)"))
-    with pytest.raises(VeilrouteError, match="more than 1 MB"):
-        run(echo(tmp_path, "", "open(sys.argv[1], 'w').write('x' * (2 << 20))") + " {output}")
+@pytest.mark.parametrize("is_file", [False, True])
+def test_what_a_program_prints_is_bounded(tmp_path: Path, is_file: bool) -> None:
+    """One byte more than may be is too much, on standard output and in the file."""
+    for num, most in ((1 << 20, 1 << 20), (1 + (1 << 20), 1 << 20)):
+        write = "open(sys.argv[1], 'w').write" if is_file else "sys.stdout.write"
+        text = f"{write}({PAIR!r} + 'x' * {num - len(PAIR) - (not is_file)})"  # the print of nothing is one byte
+        command = echo(tmp_path, "", text) + " {output}" * is_file
+        if num > most:
+            with pytest.raises(VeilrouteError, match="more than 1 MB"):
+                run(command, most_bytes=most)
+        else:
+            assert run(command, most_bytes=most).num_anonymized == 2
+    with pytest.raises(VeilrouteError, match="printed more than 1 MB"):
+        run(echo(tmp_path, "", "while True: print('x' * 1000)"), most_bytes=1 << 20)
 
 
-def test_all_digits_are_handed_over(tmp_path: Path) -> None:
-    asked = vr.Privacy(2, 1234567.5, 1234567, spread="all-pairs")
-    wanted = ["1234567.5", "12.125", "12125", "1234567", "0.5"]
+def test_what_is_asked_is_handed_over_with_all_digits(tmp_path: Path) -> None:
+    wanted = ["2", "1234567.5", "12.125", "12125", "1234567", "0.5", "3"]
     command = echo(tmp_path, "Completed", f"assert sys.argv[1:] == {wanted}, sys.argv")
     problem = vr.Problem(corridor().domain, corridor().trips, corridor().candidates, vr.WithinDistance(0.5))
-    places = "{ell} {time_limit} {time_limit_ms} {m} {radius}"
+    asked = vr.Privacy(2, 1234567.5, 1234567, spread="all-pairs")
+    places = "{k} {ell} {time_limit} {time_limit_ms} {m} {radius} {seed}"
     run_external(f"{command} {places}", problem, asked, seed=3, time_limit_s=12.125)
-    whole = echo(tmp_path, "Completed", "assert sys.argv[1:] == ['inf', '0'], sys.argv")
-    run_external(f"{whole} {{m}} {{radius}}", corridor(), vr.Privacy(2), seed=3, time_limit_s=9)
+    whole = echo(tmp_path, "Completed", "assert sys.argv[1:] == ['inf', '0', '1'], sys.argv")
+    run_external(
+        f"{whole} {{m}} {{radius}} {{time_limit_ms}}", corridor(), vr.Privacy(2), seed=3, time_limit_s=1e-5, grace_s=9
+    )
 
 
 DETACHED = """
@@ -372,24 +327,17 @@ def test_what_a_program_leaves_behind_is_ended(tmp_path: Path) -> None:
     """A child in a session of its own, which holds what the program prints to."""
     path = tmp_path / "detached.py"
     path.write_text(DETACHED)
-    outcome = run(shlex.join([sys.executable, str(path), str(tmp_path / "done")]), limit_s=2)
+    outcome = run(shlex.join([sys.executable, str(path), str(tmp_path / "done")]), limit_s=1)
     assert (tmp_path / "done").exists() and not outcome.is_finished
     assert not is_running(str(path))
 
 
 @needs_linux
-def test_a_program_that_ends_its_launcher_is_ended_too(tmp_path: Path) -> None:
-    for signal in ("TERM", "KILL"):
-        with pytest.raises(VeilrouteError, match="launcher"):
-            run(f"sh -c 'kill -{signal} $PPID; exec sleep 97.{len(signal)}'", limit_s=20)
-        until = time.monotonic() + 30
-        while is_running(f"97.{len(signal)}") and time.monotonic() < until:
-            time.sleep(0.05)
-        assert not is_running(f"97.{len(signal)}")
-
-
-def test_a_limit_of_months_is_one() -> None:
-    assert run("echo Completed", limit_s=3e7).is_finished is True
+@pytest.mark.parametrize("signal", ["TERM", "KILL"])
+def test_a_program_that_ends_its_launcher_is_ended_too(signal: str) -> None:
+    with pytest.raises(VeilrouteError, match="launcher"):
+        run(f"sh -c 'kill -{signal} $PPID; exec sleep 97.{len(signal)}'", limit_s=20)
+    until(lambda: not is_running(f"97.{len(signal)}"))
 
 
 @needs_linux
@@ -397,20 +345,15 @@ def test_a_program_ends_with_the_process_that_runs_it(tmp_path: Path) -> None:
     path = tmp_path / "sleeper.py"
     path.write_text("import time\ntime.sleep(99)\n")
     code = (
-        "import veilroute as vr\nfrom veilroute.bench.external import run_external\n"
+        "import veilroute as vr\nfrom veilroute.bench import run_external\n"
         "problem = vr.Problem(vr.grid_domain(['....']), [vr.Trip((0, 0), (0, 3))], [(0, 1), (0, 2)])\n"
         f"run_external({shlex.join([sys.executable, str(path)])!r}, problem, vr.Privacy(2), seed=1, time_limit_s=90)\n"
     )
     worker = subprocess.Popen([sys.executable, "-c", code])
-    until = time.monotonic() + 60
-    while not is_running(str(path)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert is_running(str(path))
+    until(lambda: is_running(str(path)))
     worker.kill()
     worker.wait()
-    while is_running(str(path)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not is_running(str(path))
+    until(lambda: not is_running(str(path)))
 
 
 def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
@@ -418,20 +361,6 @@ def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
         run(echo(tmp_path, "", "sys.exit('no such luck')"))
     with pytest.raises(VeilrouteError, match="cannot be run"):
         run(str(tmp_path / "nowhere"))
-
-
-def test_commands_and_places_are_checked(tmp_path: Path) -> None:
-    assert split_command("a 'b c' {instance} -k {k}") == ["a", "b c", "{instance}", "-k", "{k}"]
-    for command in ("", "a 'b", "a {secret}"):
-        with pytest.raises(InvalidInputError, match="--external"):
-            split_command(command)
-    # A program may write into a file, and is told what is asked.
-    path = tmp_path / "writer.py"
-    path.write_text(
-        "import sys\nopen(sys.argv[1], 'w').write('Partition 0\\n2 4\\n')\nassert sys.argv[2:] == ['2', '1', '3']\n"
-    )
-    outcome = run(f"{shlex.join([sys.executable, str(path)])} {{output}} {{k}} {{ell}} {{seed}}")
-    assert outcome.num_anonymized == 2
 
 
 def test_printed_classes_are_read_as_the_authors_print_them() -> None:
@@ -450,11 +379,15 @@ def test_printed_classes_are_read_as_the_authors_print_them() -> None:
         # No shell runs the command: this is the program 1 by the name A, and the next one sets a variable.
         ("A=1 ./x", "A", "1 ./x"),
         ("env A=1 ./x", "env", "env A=1 ./x"),
-        ("mine=env A=1 ./x", "mine", "env A=1 ./x"),
+        *((text, "", "") for text in ("x=", "a 'b", "a {secret}", "")),
     ],
 )
 def test_a_program_is_called_as_it_is_named(text: str, name: str, command: str) -> None:
-    assert read_program(text) == (name, command)
+    if command:
+        assert read_program(text) == (name, command) and split_command(command)
+    else:
+        with pytest.raises(InvalidInputError, match="--external"):
+            read_program(text)
 
 
 def choice_of(*texts: str) -> Choice:
@@ -466,8 +399,6 @@ def test_programs_that_tables_would_mix_up_are_refused() -> None:
         with pytest.raises(InvalidInputError, match="no other program or method has"):
             build_cells(["table1", "table4"], small_terrain(), choice_of(*texts))
     assert build_cells(["table1"], small_terrain(), choice_of("x=a/planner", "y=a/planner", "x=a/planner"))
-    with pytest.raises(InvalidInputError, match="--external"):
-        read_program("x=")
 
 
 def test_a_program_is_asked_for_what_its_command_names() -> None:
@@ -497,63 +428,3 @@ def test_rows_stand_beside_ours(program: str, tmp_path: Path) -> None:
         outcomes = {record.cell.method: record.outcome for record in own}
         assert (outcomes[theirs].mac or 0) > (outcomes[OPTIMAL].mac or 0) > 0
         assert outcomes[theirs].m == outcomes[OPTIMAL].m and outcomes[theirs].is_finished is None
-    (table,) = SUITES["table1"].build_tables(done.records)
-    # Only what was run has a row, and the program does not say whether it was complete.
-    rows = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
-    assert list(rows) == ["optimal (exact)", "twos"]
-    assert [row["coverage [%]"] for row in rows.values()] == ["100", "n/a"]
-    assert all(row["CPU [s]"] for row in rows.values()) and "Not complete" not in " ".join(table.notes)
-    (sentence,) = compare_programs(SUITES["table1"].select(done.records))
-    assert sentence.endswith("; twos does not say whether its search was complete.")
-    by_clock, by_cpu = SUITES["table3"].build_tables(done.records)
-    assert (by_clock.name, by_cpu.name) == ("table3-time", "table3-cpu")
-    for table in (by_clock, by_cpu):
-        assert {"twos", "optimal (exact)"} <= {*table.columns, *(value for row in table.rows for value in row)}
-    assert sentence.startswith("twos takes ") and " times as long as optimal (exact) on 1 instance; in p" in sentence
-    assert method_label(theirs) == "twos"
-
-
-def test_coverage_is_what_a_program_says() -> None:
-    def coverage(*ends: bool | None) -> object:
-        method = Method(EXTERNAL, extra=(("command", "x"), ("name", "x")))
-        records = []
-        for pair, end in enumerate(ends, start=1):
-            theirs = make_record(method, pair=pair, runtime_s=100.0, is_finished=end, cpu_s=50.0)
-            records += [record_from_dict(theirs.to_dict()), make_record(BEST, pair=pair, runtime_s=2.0)]
-        (table,) = SUITES["table1"].build_tables(records)
-        rows = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
-        assert str(rows["x"]["time [s]"]).startswith("≥") == (False in ends)
-        (sentence,) = compare_programs(SUITES["table1"].select(records))
-        assert ("≥" in sentence) == (False in ends)
-        assert ("does not say" in sentence) == (None in ends)
-        return rows["x"]["coverage [%]"]
-
-    assert coverage(True, True, False, False) == "50"
-    assert coverage(None, False) == coverage(None, None) == coverage(True, None) == "n/a"
-    assert coverage(False, False) == "0"
-
-
-@pytest.mark.parametrize(("told", "known"), [(True, None), (False, False)])
-def test_programs_of_earlier_versions_were_not_asked_whether_their_search_was_complete(
-    told: bool, known: bool | None
-) -> None:
-    old = make_record(Method(EXTERNAL, extra=(("command", "x"),)), is_finished=told).to_dict()
-    assert record_from_dict(old).outcome.is_finished is known
-
-
-def test_a_quick_program_that_says_nothing_is_compared_too() -> None:
-    quick = Method(EXTERNAL, extra=(("command", "x"), ("name", "x")))
-    records = [make_record(quick, runtime_s=1.0, is_finished=None), make_record(BEST, runtime_s=3.0)]
-    (sentence,) = compare_programs(SUITES["table1"].select(records))
-    assert sentence.startswith("Merge-BB, CostAsc, Tunnel takes 3.00 times as long as x on 1 instance; x does not say")
-    # One that was stopped is not: nobody knows how long it would take.
-    records[0] = make_record(quick, runtime_s=1.0, is_finished=False)
-    assert list(compare_programs(SUITES["table1"].select(records))) == []
-
-
-@pytest.mark.parametrize("ends", [(True, False, None), (True, None), (True, True)])
-def test_of_several_draws_the_least_certain_end_counts(ends: tuple[bool | None, ...]) -> None:
-    method = Method(EXTERNAL, extra=(("command", "x"), ("name", "x")))
-    records = [make_record(method, is_finished=end, watching={"draw": draw}) for draw, end in enumerate(ends)]
-    (record,) = SUITES["table1"].select(records).records
-    assert record.outcome.is_finished is ends[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -32,12 +32,6 @@ from veilroute.bench import (
 )
 
 LINES = Layout("t", "T", columns=("mac",))
-
-
-def draw_figures(
-    suite: str, records: Sequence[Record], folder: Path, *, domains: Mapping[str, vr.Domain]
-) -> list[Picture]:
-    return find_suite(suite).pictures(find_suite(suite).select(records), folder, domains)
 
 
 def chart_of(layout: Layout, records: Sequence[Record]) -> tuple[list[Axes], int]:
@@ -116,72 +110,51 @@ def test_convergence_goes_by_time() -> None:
     assert points_of(macs)["Merge-BB, CostAsc, Tunnel"][0] == (0.03, 0.6), "no MAC before the first partition"
 
 
-def test_a_caption_says_what_has_no_panel(tmp_path: Path) -> None:
+def test_methods_of_one_figure_look_different_and_there_are_at_most_four_panels() -> None:
+    records = [make_record(method, size=size, mac=0.1 + size) for method in PARTITIONING for size in (8, 12)]
+    (ax,), _ = chart_of(replace(LINES, methods=PARTITIONING), records)
+    lines = [drawn.lines[0] for drawn in drawn_on(ax).values()]
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == len(PARTITIONING)
     records = [make_record(OPTIMAL, k=k, ell=ell, size=size) for k in (2, 3, 4) for ell in (1, 2, 3) for size in (8, 9)]
     panels, num_left_out = chart_of(LINES, records)
     assert (len(panels), num_left_out) == (4, 5)
 
 
-def test_methods_of_one_figure_look_different() -> None:
-    records = [make_record(method, size=size, mac=0.1 + size) for method in PARTITIONING for size in (8, 12)]
-    (ax,), _ = chart_of(replace(LINES, methods=PARTITIONING), records)
-    lines = [drawn.lines[0] for drawn in drawn_on(ax).values()]
-    looks = {(line.get_color(), line.get_marker()) for line in lines}
-    assert len(looks) == len(PARTITIONING)
+@pytest.mark.parametrize(("suite", "sizes"), [("table1", (8, 12, 16)), ("adversaries", (8,))])
+def test_same_records_same_bytes_and_nothing_is_cut_off(suite: str, sizes: tuple[int, ...], tmp_path: Path) -> None:
+    records = make_run(maps=("rooms-2",), num_pairs=1, sizes=sizes)
+    own, made = find_suite(suite), list[Picture]()
+    for name, given in (("first", records), ("second", records[::-1])):
+        (tmp_path / name).mkdir()
+        with mpl.rc_context({"font.size": 20, "svg.fonttype": "none", "axes.grid": True} if made else {}):
+            made += own.pictures(own.select(given), tmp_path / name, {})
+    one, other = made
+    assert [path.read_bytes() for path in one.paths] == [path.read_bytes() for path in other.paths]
+    assert [path.suffix for path in one.paths] == [".png", ".svg", ".pdf"]
+    assert b"<svg" in one.paths[1].read_bytes()[:800] and b"Date" not in one.png.read_bytes()
+    pixels = mpl.image.imread(one.png)
+    assert pixels.shape[1] >= 800
+    border = [pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]]
+    assert all((edge == 1).all() for edge in border)
 
 
-def test_same_records_same_bytes(tmp_path: Path) -> None:
-    records = make_run(maps=("den101d",), num_pairs=2, sizes=(8,))
-    first, second = tmp_path / "first", tmp_path / "second"
-    first.mkdir()
-    second.mkdir()
-    (picture,) = draw_figures("table2", records, first, domains={})
-    with mpl.rc_context({"font.size": 20, "svg.fonttype": "none", "axes.grid": True}):
-        (other,) = draw_figures("table2", records[::-1], second, domains={})
-    assert picture.png.read_bytes() == other.png.read_bytes()
-    assert picture.png.with_suffix(".svg").read_bytes() == other.png.with_suffix(".svg").read_bytes()
-    assert picture.png.read_bytes().startswith(b"\x89PNG")
-    assert b"<svg" in picture.png.with_suffix(".svg").read_bytes()[:800]
-    assert b"Date" not in picture.png.read_bytes()
-
-
-def test_panels_stay_inside_the_picture(tmp_path: Path) -> None:
-    """No text or legend is cut off, with one panel as with three."""
-    for suite, sizes in (("convergence", (8,)), ("table1", (8, 12, 16)), ("adversaries", (8,)), ("klr", (8,))):
-        records = make_run(maps=("den101d",), num_pairs=1, sizes=sizes)
-        (picture,) = draw_figures(suite, records, tmp_path, domains={})
-        pixels = mpl.image.imread(picture.png)
-        assert pixels.shape[1] >= 800
-        border = [pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]]
-        assert all((edge == 1).all() for edge in border)
-
-
-def test_examples_are_drawn_on_their_maps(example: Record, two_rooms: vr.Domain, tmp_path: Path) -> None:
+def test_examples_are_drawn_on_their_maps_and_not_without(
+    example: Record, two_rooms: vr.Domain, line5: vr.Domain, tmp_path: Path
+) -> None:
+    bare = replace(example, outcome=replace(example.outcome, playbook=None))
+    free = make_record(OPTIMAL, mac=None)
+    domain = {"den101d": two_rooms}
+    for record, domains in ((example, {}), (example, {"den101d": line5}), (bare, domain), (free, domain)):
+        assert draw_pictures(LINES, Selection((record,)), tmp_path, domains) == [] and not list(tmp_path.iterdir())
     evil = replace(example, cell=replace(example.cell, instance=replace(example.cell.instance, map_name="../Evil\n2")))
-    both = Selection((example, evil, evil))
     for domains in ({"den101d": two_rooms, "../Evil\n2": two_rooms}, {two_rooms.sha256: two_rooms}):
-        pictures = draw_pictures(LINES, both, tmp_path, domains)
+        pictures = draw_pictures(LINES, Selection((example, evil, evil)), tmp_path, domains)
         assert [picture.png.name for picture in pictures] == [
             "example-den101d-1-k2-ell1.png", "example-evil-2-1-k2-ell1.png", "example-evil-2-1-k2-ell1-2.png"
         ]  # fmt: skip
         assert b'id="route-1"' in pictures[0].png.with_suffix(".svg").read_bytes()
 
 
-def test_examples_without_their_map_are_not_drawn(
-    example: Record, two_rooms: vr.Domain, line5: vr.Domain, tmp_path: Path
-) -> None:
-    assert draw_pictures(LINES, Selection((example,)), tmp_path, {}) == []
-    assert draw_pictures(LINES, Selection((example,)), tmp_path, {"den101d": line5}) == []
-    bare = replace(example, outcome=replace(example.outcome, playbook=None))
-    assert draw_pictures(LINES, Selection((bare,)), tmp_path, {"den101d": two_rooms}) == []
-    assert not list(tmp_path.iterdir())
-
-
-def test_where_nothing_has_a_figure_there_is_no_chart(tmp_path: Path) -> None:
-    assert draw_pictures(LINES, Selection((make_record(OPTIMAL, mac=None),)), tmp_path, {}) == []
-    assert not list(tmp_path.iterdir())
-
-
 def test_tables_do_not_import_matplotlib() -> None:
-    code = "import sys, veilroute.bench.suites; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys; from veilroute.bench import SUITES; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -15,7 +15,7 @@ import pytest
 
 from bench_runs import InlineExecutor, InlineWorkforce, quick_cells, small_terrain
 from plugin_packages import install
-from veilroute import FileFormatError, InvalidInputError
+from veilroute import InvalidInputError
 from veilroute.bench import (
     EXTERNAL,
     FILE_NAME,
@@ -23,13 +23,11 @@ from veilroute.bench import (
     Choice,
     Job,
     LocalWorkforce,
-    Loss,
     Method,
     RecordStore,
     RunReport,
     Terrain,
     build_cells,
-    map_text,
     read_records,
     run_cell,
     run_cells,
@@ -40,7 +38,7 @@ from veilroute.planners import PLANNERS
 
 TWOS = """
 from veilroute.partition import Partition
-from veilroute.planners.pbp import plan_pbp
+from veilroute.planners import plan_pbp
 
 def plan(problem, privacy, *, seed, watch):
     return plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner="naive")
@@ -116,7 +114,7 @@ def runs(cells: list[Cell], terrain: Terrain, tmp_path: Path) -> Runs:
     return Runs(cells, terrain, tmp_path / "out")
 
 
-def test_a_fingerprint_is_found_without_importing(packages: Path) -> None:
+def test_a_fingerprint_is_found_without_importing(packages: Path, terrain: Terrain) -> None:
     put(packages, module="raise SystemExit(3)")
     found = PLANNERS.fingerprint("twos")
     assert (found["package"], found["version"], len(found["sha256"])) == ("twos", "1.0", 64)
@@ -126,6 +124,15 @@ def test_a_fingerprint_is_found_without_importing(packages: Path) -> None:
     assert Method(EXTERNAL, extra=(("command", "true"),)).plugins() == {}
     put(packages, module="raise SystemExit(3)", version="1.1")
     assert PLANNERS.fingerprint("twos") == {**found, "version": "1.1"}
+    # A program must not be called like a plug-in that runs beside it.
+    put(packages)
+    choice = Choice(20, methods=("optimal", "twos"), externals=(("twos", "true"),))
+    with pytest.raises(InvalidInputError, match="a name that no other program or method has"):
+        build_cells(["table1"], terrain, choice)
+    # Source that is not there stops nobody.
+    install(packages, "twos", TWOS, {"veilroute.planners": {"twos": "nowhere:plan"}})
+    forget()
+    assert PLANNERS.fingerprint("twos") == {"package": "twos", "version": "1.0", "sha256": ""}
 
 
 def test_what_the_hash_covers(packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,11 +178,6 @@ def test_what_the_hash_covers(packages: Path, tmp_path: Path, monkeypatch: pytes
     assert changes(module / "beside.py", "one = 1")
 
 
-def test_source_that_is_not_there_stops_nobody(packages: Path) -> None:
-    install(packages, "twos", TWOS, {"veilroute.planners": {"twos": "nowhere:plan"}})
-    assert PLANNERS.fingerprint("twos") == {"package": "twos", "version": "1.0", "sha256": ""}
-
-
 def test_the_code_that_runs_counts_and_not_the_file(packages: Path) -> None:
     put(packages)
     PLANNERS.find("twos")
@@ -191,13 +193,6 @@ def test_the_code_that_runs_counts_and_not_the_file(packages: Path) -> None:
     assert PARTITIONERS.fingerprint("pairs", as_loaded=True) == PARTITIONERS.fingerprint("pairs") != before
 
 
-def test_a_program_is_not_called_like_a_plugin_that_runs_beside_it(packages: Path, terrain: Terrain) -> None:
-    put(packages)
-    choice = Choice(20, methods=("optimal", "twos"), externals=(("twos", "true"),))
-    with pytest.raises(InvalidInputError, match="a name that no other program or method has"):
-        build_cells(["table1"], terrain, choice)
-
-
 @pytest.mark.parametrize(
     ("module", "version", "warning"),
     [
@@ -211,78 +206,62 @@ def test_cells_of_a_changed_plugin_run_again_and_no_others(
     put(packages)
     first = runs()
     assert not first.errors and first.num_run == 5 and not runs.warnings
-    assert [bool(record.plugins) for record in first.records] == [False, False, True, True, True]
+    kinds = [{}, {}, *({kind: PLANNERS.fingerprint("twos")} for kind in ("planner", "planner", "partitioner"))]
+    assert [record.plugins for record in first.records] == kinds
     assert "plugins" not in first.records[0].provenance, "records without plug-ins are what they were"
     forget()
     assert runs().num_run == 0 and not runs.warnings
     put(packages, module=module, version=version)
     again = runs()
-    assert (again.num_run, runs.warnings) == (3, [warning])
-    assert again.records[:2] == first.records[:2]
-    kinds = ["planner", "planner", "partitioner"]
-    assert [record.plugins for record in again.records[2:]] == [{kind: PLANNERS.fingerprint("twos")} for kind in kinds]
+    assert (again.num_run, runs.warnings) == (3, [warning]) and again.records[:2] == first.records[:2]
+    assert {record.plugins["planner"]["version"] for record in again.records[2:4]} == {version}
     assert read_records(runs.folder / FILE_NAME) == {record.cell.key: record for record in again.records}
     assert len(runs.lines) == 8, "the earlier records stay in the file"
-    forget()
-    assert runs().num_run == 0 and not runs.warnings
     put(packages)
     assert runs().num_run == 3, "what was there before has changed too"
     assert read_records(runs.folder / FILE_NAME)[runs.cells[2].key].plugins == first.records[2].plugins
 
 
-def test_records_that_do_not_say_what_made_them(packages: Path, runs: Runs) -> None:
+def test_records_that_do_not_say_what_made_them_and_torn_ones_are_not_shown(packages: Path, runs: Runs) -> None:
     put(packages)
     runs()
-    old = runs.lines
+    path, old = runs.folder / FILE_NAME, runs.lines
     for line in old:
         line["provenance"].pop("plugins", None)
-    (runs.folder / FILE_NAME).write_text("".join(json.dumps(line) + "\n" for line in old))
-    assert (runs().num_run, runs.warnings) == (3, ["it is not recorded which twos ran: 3 cells run again"])
-    assert runs().num_run == 0
-    kept = read_records(runs.folder / FILE_NAME)
-    assert [bool(kept[cell.key].plugins) for cell in runs.cells] == [False, False, True, True, True]
-
-
-def test_a_torn_line_and_a_stop_leave_no_old_record_in_the_tables(packages: Path, runs: Runs) -> None:
-    put(packages)
-    runs()
-    put(packages, version="1.1")
+    path.write_text("".join(json.dumps(line) + "\n" for line in old))
     workforce = InlineWorkforce()
     workforce.num_slots = 1
     stopped = runs(workforce=workforce, should_stop=lambda: workforce.executor.num_jobs >= 1)
+    assert runs.warnings == ["it is not recorded which twos ran: 3 cells run again"]
     assert stopped.num_run == 1 and not stopped.is_complete
     assert [record.cell for record in stopped.records] == runs.cells[:3], "old records of the others are not shown"
-    path = runs.folder / FILE_NAME
     path.write_bytes(path.read_bytes()[:-10])
     forget()
     assert runs().num_run == 3, "the torn one too"
     forget()
     assert runs().num_run == 0
+    kept = read_records(path)
+    assert [bool(kept[cell.key].plugins) for cell in runs.cells] == [False, False, True, True, True]
 
 
 def test_an_error_is_forgotten_with_the_plugin_that_made_it(packages: Path, runs: Runs) -> None:
-    put(packages)
-    runs()
     put(packages, module="def plan(problem, privacy, *, seed, watch):\n    raise KeyError(1)\npartition = plan\n")
     assert len(runs().errors) == 3
     forget()
     broken = runs()
     assert broken.num_run == 0 and len(broken.errors) == 3, "it is the result of what is installed"
+    forget()
+    assert runs(retry_errors=True).num_run == 3
     put(packages)
     assert not runs().errors
     put(packages, module="1 / 0")
     assert len(runs().errors) == 3
     forget()
     assert runs().num_run == 0, "what cannot be imported has a fingerprint"
-
-
-def test_without_the_plugin_its_records_stay(packages: Path, runs: Runs) -> None:
-    put(packages)
-    runs()
     for path in (packages / "twos-1.0.dist-info").iterdir():
         path.unlink()
     forget()
-    assert (runs().num_run, runs.warnings) == (0, [])
+    assert (runs().num_run, runs.warnings) == (0, []), "without the plug-in its records stay"
 
 
 def test_a_worker_with_another_version_is_told_of_and_its_results_do_not_count(packages: Path, runs: Runs) -> None:
@@ -317,32 +296,26 @@ def test_workers_that_differ_are_noticed_when_nothing_is_installed_here(packages
     assert "a worker has twos 1.2" in runs.warnings[0] and "this run twos 1.1" in runs.warnings[0]
 
 
-class Deadly(InlineWorkforce):
-    """A workforce whose worker dies of each cell of a plug-in."""
+class Deadly(InlineExecutor):
+    """An executor whose worker dies of each cell of a plug-in."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        run = self.executor.run
-
-        class Executor(InlineExecutor):
-            def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-                if args[0].cell.method == PLANNER:
-                    died: Future[Any] = Future()
-                    died.set_exception(RuntimeError())
-                    return died
-                return super().submit(fn, *args)
-
-        self.executor = Executor(run)
-
-    def diagnose(self, error: BaseException) -> Loss:
-        return "job"
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        if args[0].cell.method != PLANNER:
+            return super().submit(fn, *args)
+        died: Future[Any] = Future()
+        died.set_exception(RuntimeError())
+        return died
 
 
 def test_a_plugin_that_kills_its_worker_is_not_tried_for_ever(packages: Path, runs: Runs) -> None:
     put(packages)
-    assert len(runs(workforce=Deadly()).errors) == 2
+    workforce = InlineWorkforce()
+    workforce.executor = Deadly()
+    workforce.diagnose = lambda error: "job"  # type: ignore[method-assign]
+    first = runs(workforce=workforce)
+    assert [record.plugins for record in first.errors] == [{"planner": PLANNERS.fingerprint("twos")}] * 2
     forget()
-    assert (runs(workforce=Deadly()).num_run, runs.warnings) == (0, [])
+    assert (runs(workforce=workforce).num_run, runs.warnings) == (0, [])
 
 
 def test_processes_report_what_they_ran_with(packages: Path, runs: Runs) -> None:
@@ -352,24 +325,3 @@ def test_processes_report_what_they_ran_with(packages: Path, runs: Runs) -> None
     assert not done.errors and not runs.warnings
     assert done.records[2].plugins == {"planner": PLANNERS.fingerprint("twos")}
     assert "twos" not in sys.modules, "this process asks for no plug-in"
-
-
-@pytest.mark.parametrize("plugins", [[], {"planner": "1.0"}, {"planner": {"package": "twos", "version": "1.0"}}])
-def test_a_damaged_fingerprint_is_refused(packages: Path, runs: Runs, plugins: object) -> None:
-    put(packages)
-    runs()
-    line = runs.lines[2]
-    line["provenance"]["plugins"] = plugins
-    (runs.folder / FILE_NAME).write_text(json.dumps(line) + "\n")
-    with pytest.raises(FileFormatError, match="damaged record"):
-        read_records(runs.folder / FILE_NAME)
-
-
-def test_a_newer_version_makes_a_record_of_the_same_key(packages: Path, runs: Runs, terrain: Terrain) -> None:
-    """So that it takes the place of the older one."""
-    put(packages)
-    job = Job(runs.cells[2], map_text(terrain.domains["rooms-2"]), "test")
-    one = run_cell(job)
-    put(packages, version="2.0")
-    other = run_cell(job)
-    assert one["key"] == other["key"] and one["provenance"]["plugins"] != other["provenance"]["plugins"]

@@ -6,8 +6,10 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +17,11 @@ from bench_runs import quick_cells, small_terrain
 from bench_samples import make_record
 from veilroute import FileFormatError, InvalidInputError
 from veilroute.bench import (
+    EXTERNAL,
     FILE_NAME,
     OPTIMAL,
     Cell,
+    Method,
     Outcome,
     Record,
     RecordStore,
@@ -44,32 +48,25 @@ def fill(folder: Path, cells: list[Cell]) -> list[Record]:
         return [store.append(record_of(cell).to_dict()) for cell in cells]
 
 
-def test_what_is_written_is_read_back(tmp_path: Path, cells: list[Cell]) -> None:
-    written = fill(tmp_path / "new" / "folder", cells)
+def test_what_is_written_is_read_back_and_is_there_when_append_returns(tmp_path: Path, cells: list[Cell]) -> None:
     path = tmp_path / "new" / "folder" / FILE_NAME
-    assert list(read_records(path).values()) == written
-    assert [record.cell for record in written] == cells
-    assert written[0].outcome == OUTCOME
+    written = []
     with RecordStore(path.parent) as store:
-        assert len(store) == len(cells)
-        assert cells[0].key in store
-        assert "another" not in store
-        assert store[cells[3].key] == written[3]
-
-
-def test_each_record_is_in_the_file_when_append_returns(tmp_path: Path, cells: list[Cell]) -> None:
-    with RecordStore(tmp_path) as store:
-        for number, cell in enumerate(cells[:3], start=1):
-            store.append(record_of(cell).to_dict())
-            assert (tmp_path / FILE_NAME).read_bytes().count(b"\n") == number
+        for number, cell in enumerate(cells, start=1):
+            written.append(store.append(record_of(cell).to_dict()))
+            assert path.read_bytes().count(b"\n") == number
+    assert list(read_records(path).values()) == written
+    assert [record.cell for record in written] == cells and written[0].outcome == OUTCOME
+    with RecordStore(path.parent) as store:
+        assert len(store) == len(cells) and store[cells[3].key] == written[3]
+        assert cells[0].key in store and "another" not in store
 
 
 @pytest.mark.parametrize("kept", [1, 40, -2])
 def test_a_torn_last_line_is_cut_off(tmp_path: Path, cells: list[Cell], kept: int) -> None:
     fill(tmp_path, cells[:3])
     path = tmp_path / FILE_NAME
-    whole = path.read_bytes()
-    lines = whole.splitlines(keepends=True)
+    lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:2]) + lines[2][:kept])
     assert len(read_records(path)) == 2, "reading alone passes it over"
     fill(tmp_path, cells[3:4])
@@ -102,101 +99,93 @@ def test_a_damaged_line_in_the_middle_is_refused(tmp_path: Path, cells: list[Cel
         assert len(store) == 2
 
 
-def test_a_record_that_was_altered_is_refused(tmp_path: Path, cells: list[Cell]) -> None:
-    fill(tmp_path, cells[:1])
-    path = tmp_path / FILE_NAME
-    data = json.loads(path.read_bytes())
-    data["cell"]["k"] += 1
-    path.write_text(json.dumps(data) + "\n")
-    with pytest.raises(FileFormatError, match="line 1: damaged record"):
-        read_records(path)
+def put(*place: str, value: object = ...) -> Callable[[dict[str, Any]], None]:
+    """Put a value somewhere in a record; without one, take out what is there."""
+
+    def change(data: dict[str, Any]) -> None:
+        for name in place[:-1]:
+            data = data[name]
+        data[place[-1]] = value
+        if value is ...:
+            del data[place[-1]]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("cell", "k", value=7),
+        put("key", value="0" * 16),
+        *(put("outcome", name) for name in ("apr", "runtime_s", "error")),
+        put("outcome", "mac", value="abc"),
+        put("outcome", "mac", value=float("inf")),
+        put("outcome", "runtime_s", value=None),
+        put("outcome", "is_finished", value=1),
+        put("outcome", "status", value=None),
+        put("outcome", "improvements", value=[[0.5, 8]]),
+        put("outcome", "guesses", value=[["x", 0.5]]),
+        put("outcome", "guesses", value=[["x", 0.5, "all"]]),
+        put("provenance", value={}),
+        put("provenance", value=None),
+        put("provenance", "plugins", value=[]),
+        put("provenance", "plugins", value={"planner": "1.0"}),
+        put("provenance", "plugins", value={"planner": {"package": "twos", "version": "1.0"}}),
+        put("cell", "method", "extra", value={"a": [1]}),
+    ],
+)
+def test_a_damaged_record_is_refused(
+    tmp_path: Path, cells: list[Cell], change: Callable[[dict[str, Any]], None]
+) -> None:
+    data = json.loads(json.dumps(record_of(cells[0]).to_dict()))
+    assert record_from_dict(data).cell == cells[0]
+    change(data)
+    (tmp_path / FILE_NAME).write_text(json.dumps(data) + "\n", encoding="utf-8")
+    with pytest.raises(FileFormatError, match="line 1: (damaged|not a) record"):
+        read_records(tmp_path / FILE_NAME)
     data["format"] = "veilroute-record/2"
-    path.write_text(json.dumps(data) + "\n")
-    with pytest.raises(FileFormatError, match="veilroute-record/2.*another --out"):
-        read_records(path)
+    (tmp_path / FILE_NAME).write_text(json.dumps(data, default=str) + "\n", encoding="utf-8")
+    with pytest.raises(FileFormatError, match="veilroute-record/2.*another --out|not a record"):
+        read_records(tmp_path / FILE_NAME)
 
 
 def test_of_two_records_of_a_cell_the_first_counts(tmp_path: Path, cells: list[Cell]) -> None:
     with RecordStore(tmp_path) as store:
         store.append(record_of(cells[0]).to_dict())
-        store.append(record_of(cells[0], replace(OUTCOME, mac=0.5)).to_dict())
+        for other in (replace(OUTCOME, mac=0.5), failed_outcome("bad luck")):
+            store.append(record_of(cells[0], other).to_dict())
         assert store[cells[0].key].outcome.mac == 0.25
-        store.append(record_of(cells[1], failed_outcome("bad luck")).to_dict())
+        for trouble in ("bad luck", "worse luck"):
+            store.append(record_of(cells[1], failed_outcome(trouble)).to_dict())
         assert store[cells[1].key].outcome.error == "bad luck"
-        # Tried again, with more luck.
-        store.append(record_of(cells[1]).to_dict())
+        store.append(record_of(cells[1]).to_dict())  # tried again, with more luck
     records = read_records(tmp_path / FILE_NAME)
     assert [record.outcome for record in records.values()] == [OUTCOME, OUTCOME]
 
 
-def test_two_runs_cannot_write_to_one_file(tmp_path: Path, cells: list[Cell]) -> None:
+def test_only_one_run_writes_and_a_killed_one_leaves_no_lock(tmp_path: Path, cells: list[Cell]) -> None:
     with RecordStore(tmp_path) as store:
         with pytest.raises(InvalidInputError, match="no other run"), RecordStore(tmp_path):
             pass
         store.append(record_of(cells[0]).to_dict())
-    fill(tmp_path, cells[1:2])
-    assert len(read_records(tmp_path / FILE_NAME)) == 2
-
-
-def test_a_killed_run_leaves_no_lock(tmp_path: Path, cells: list[Cell]) -> None:
     script = (
-        "import sys, time\n"
-        "from pathlib import Path\n"
-        "from veilroute.bench.results import RecordStore\n"
-        "with RecordStore(Path(sys.argv[1])):\n"
-        "    print('locked', flush=True)\n"
-        "    time.sleep(60)\n"
+        "import sys, time\nfrom pathlib import Path\nfrom veilroute.bench import RecordStore\n"
+        "with RecordStore(Path(sys.argv[1])):\n    print('locked', flush=True)\n    time.sleep(60)\n"
     )
     with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "locked\n"
+        assert other.stdout is not None and other.stdout.readline() == "locked\n"
         with pytest.raises(InvalidInputError, match="no other run"):
             fill(tmp_path, cells[:1])
         other.send_signal(signal.SIGKILL)
-    assert len(fill(tmp_path, cells[:1])) == 1
+    assert len(fill(tmp_path, cells[1:2])) == 1 and len(read_records(tmp_path / FILE_NAME)) == 2
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_told_and_one_without_records_leaves_no_trace(
+    tmp_path: Path, cells: list[Cell]
+) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidInputError, match="--out: expected a folder"), RecordStore(tmp_path / "file"):
         pass
-
-
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        (("provenance",), {}),
-        (("provenance",), None),
-        (("outcome", "mac"), "abc"),
-        (("outcome", "runtime_s"), None),
-        (("outcome", "is_finished"), 1),
-        (("outcome", "improvements"), [[0.5, 8]]),
-        (("outcome", "status"), None),
-    ],
-)
-def test_a_record_of_the_wrong_kinds_is_refused(
-    tmp_path: Path, cells: list[Cell], place: tuple[str, ...], value: object
-) -> None:
-    data = json.loads(json.dumps(record_of(cells[0]).to_dict()))
-    inside = data
-    for name in place[:-1]:
-        inside = inside[name]
-    inside[place[-1]] = value
-    (tmp_path / FILE_NAME).write_text(json.dumps(data) + "\n", encoding="utf-8")
-    with pytest.raises(FileFormatError, match="damaged record"):
-        read_records(tmp_path / FILE_NAME)
-
-
-@pytest.mark.parametrize("name", ["apr", "runtime_s", "error"])
-def test_a_record_without_a_field_of_its_outcome_is_refused(tmp_path: Path, cells: list[Cell], name: str) -> None:
-    data = json.loads(json.dumps(record_of(cells[0]).to_dict()))
-    del data["outcome"][name]
-    (tmp_path / FILE_NAME).write_text(json.dumps(data) + "\n", encoding="utf-8")
-    with pytest.raises(FileFormatError, match="damaged record"):
-        read_records(tmp_path / FILE_NAME)
-
-
-def test_a_run_that_records_nothing_leaves_no_trace(tmp_path: Path, cells: list[Cell]) -> None:
     with RecordStore(tmp_path / "new"):
         pass
     assert not (tmp_path / "new").exists()
@@ -206,19 +195,34 @@ def test_a_run_that_records_nothing_leaves_no_trace(tmp_path: Path, cells: list[
     assert (tmp_path / "new" / FILE_NAME).exists()
 
 
-def test_guesses_are_kept_and_records_of_old_have_none() -> None:
-    watched = make_record(
-        OPTIMAL,
-        guesses=(("bayesian", 0.5, 0.75),),
-        watching={"is_watched": True, "risk": 0.5, "mechanism": "randomised"},
-    )
+def test_what_few_cells_have_is_there_only_where_they_have_it() -> None:
+    watching = {"is_watched": True, "risk": 0.5, "mechanism": "randomised"}
+    watched = make_record(OPTIMAL, guesses=(("bayesian", 0.5, 0.75),), watching=watching)
     data = json.loads(json.dumps(watched.to_dict()))
-    assert record_from_dict(data) == watched
-    assert data["cell"]["mechanism"] == "randomised"
+    assert record_from_dict(data) == watched and data["cell"]["mechanism"] == "randomised"
     plain = make_record(OPTIMAL).to_dict()
-    assert not {"is_watched", "risk", "mechanism"} & set(plain["cell"])
-    assert "guesses" not in plain["outcome"]
-    for wrong in ([["bayesian", 0.5]], [["bayesian", 0.5, "all"]], [3]):
-        data["outcome"]["guesses"] = wrong
-        with pytest.raises((TypeError, ValueError)):
-            record_from_dict(data)
+    assert not {"is_watched", "risk", "mechanism", "m", "draw"} & set(plain["cell"])
+    assert "guesses" not in plain["outcome"] and "prior" not in plain["cell"]["instance"]
+
+
+def test_keys_are_what_they_were() -> None:
+    """So that the records of everybody's runs stay of use."""
+    assert make_record(Method("optimal")).cell.key == "4589575deab7c5aa"
+    watched = make_record(Method("by-cost", extra=(("size", 3),)), watching={"is_watched": True})
+    assert watched.cell.key == "c05503cb817ef585"
+
+
+def test_records_of_earlier_versions_are_read() -> None:
+    """They lack counts, call the memory of the process that of the work, and took the end of a program for success."""
+    program = Method(EXTERNAL, extra=(("command", "true"), ("name", "mine")))
+    found = {}
+    for method in (OPTIMAL, program, Method(EXTERNAL, extra=(("command", "true"),))):
+        data = make_record(method).to_dict()
+        for name in ("cpu_s", "num_expansions", "num_searches", "num_partitions", "memory_mb"):
+            del data["outcome"][name]
+        found[method] = record_from_dict(data | {"outcome": data["outcome"] | {"peak_memory_mb": 731.5}}).outcome
+    assert [(one.memory_mb, one.cpu_s, one.is_finished) for one in found.values()] == [
+        (None, None, True), (731.5, None, True), (731.5, None, None)
+    ]  # fmt: skip
+    stopped = make_record(Method(EXTERNAL, extra=(("command", "x"),)), is_finished=False).to_dict()
+    assert record_from_dict(stopped).outcome.is_finished is False

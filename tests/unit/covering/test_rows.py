@@ -12,9 +12,16 @@ import pytest
 
 import veilroute as vr
 from veilroute import Watch
-from veilroute.arrays import as_members
-from veilroute.covering import FieldStepper, Posts, SharedFields, allocate_rows, compute_class_costs, prepare_task
-from veilroute.covering import fields as fields_module
+from veilroute.covering import (
+    FieldStepper,
+    Posts,
+    SharedFields,
+    allocate_rows,
+    as_members,
+    check_room,
+    compute_class_costs,
+    prepare_task,
+)
 
 
 def test_fields_grow_in_memory_then_in_a_file() -> None:
@@ -43,28 +50,25 @@ def test_a_file_of_rows_has_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert type(spilled) is np.ndarray
 
 
-def test_a_full_disk_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(descriptor: int, num_bytes: int) -> None:
+def test_a_full_disk_or_none_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(fields_module, "_reserve", refuse)
-    with pytest.raises(vr.InvalidInputError, match=r"room for 67 MB in the temporary folder \(set TMPDIR.*No space"):
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=2_000_000))
+    check_room(1_000_000)
+    with pytest.raises(vr.InvalidInputError, match=r"room for 3 MB .*, got '2 MB'"):
+        check_room(3_000_000)
+    for name in ("posix_fallocate", "ftruncate"):
+        monkeypatch.setattr(os, name, refuse, raising=False)
+    with pytest.raises(vr.InvalidInputError, match=r"room for 67 MB in the temporary folder .*TMPDIR.*No space"):
         allocate_rows(2**20, 8, in_memory=False)
-
-
-def test_no_temporary_folder_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/nowhere/at/all")
     with pytest.raises(vr.InvalidInputError, match=r"fields: expected room for 67 MB.*No such file"):
         allocate_rows(2**20, 8, in_memory=False)
+    monkeypatch.undo()
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere/at/all")
     with pytest.raises(vr.InvalidInputError, match=r"fields: expected room for 1000 MB.*No such file"):
-        fields_module.check_room(10**9)
-
-
-def test_what_the_disk_cannot_take_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=2_000_000))
-    fields_module.check_room(1_000_000)
-    with pytest.raises(vr.InvalidInputError, match=r"room for 3 MB .*, got '2 MB'"):
-        fields_module.check_room(3_000_000)
+        check_room(10**9)
 
 
 def test_class_costs_do_not_depend_on_the_budget() -> None:

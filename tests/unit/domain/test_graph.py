@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.domain import domain_from_dict, domain_to_dict
+from veilroute.domain import checked_costs, domain_from_dict, domain_to_dict
 
 
 def test_rows_are_sorted_and_cheapest_parallel_edge_is_kept() -> None:
@@ -18,7 +18,10 @@ def test_rows_are_sorted_and_cheapest_parallel_edge_is_kept() -> None:
     assert domain.costs.tolist() == [1, 3]
 
 
-def test_costs_stay_integers_only_when_all_are() -> None:
+def test_costs_stay_integers_only_when_all_are_and_sum_below_a_limit() -> None:
+    assert vr.Domain.from_edges(3, [0, 1], [1, 2], [2**45, 2**45 - 1]).has_integer_costs
+    with pytest.raises(vr.InvalidInputError, match=r"2\^46"):
+        vr.Domain.from_edges(3, [0, 1], [1, 2], [2**45, 2**45])
     assert vr.Domain.from_edges(2, [0], [1], [2]).has_integer_costs
     assert not vr.Domain.from_edges(2, [0], [1], [2.0]).has_integer_costs
 
@@ -26,15 +29,18 @@ def test_costs_stay_integers_only_when_all_are() -> None:
 def test_unit_cost_needs_equal_whole_positive_costs(line5: vr.Domain, ring6: vr.Domain) -> None:
     assert line5.unit_cost == 1
     assert ring6.unit_cost is None
+    assert vr.Domain.from_edges(1, [], [], []).unit_cost == 1
     assert vr.Domain.from_edges(2, [0, 1], [1, 0], [0, 0]).unit_cost is None
     assert vr.Domain.from_edges(2, [0, 1], [1, 0], [0.1, 0.1]).unit_cost is None
     assert vr.Domain.from_edges(2, [0, 1], [1, 0], [3.0, 3.0]).unit_cost == 3
 
 
-@pytest.mark.parametrize("cost", [math.nan, -1, math.inf, -0.5])
+@pytest.mark.parametrize("cost", [math.nan, -1, math.inf, -0.5, 1e-300, 1e300])
 def test_bad_costs_are_named(cost: float) -> None:
     with pytest.raises(vr.InvalidInputError, match=r"edges\[1\]\.cost: expected a finite number >= 0"):
         vr.Domain.from_edges(2, [0, 1], [1, 0], [1.0, cost])
+    with pytest.raises(vr.InvalidInputError, match=r"edges\[0\]\.cost"):
+        checked_costs(cost)  # as a file may have it in place of a list
 
 
 @pytest.mark.parametrize(
@@ -54,13 +60,12 @@ def test_bad_edges_are_named(arguments: tuple[int, list[int], list[int], list[fl
         vr.Domain.from_edges(*arguments)
 
 
-def test_labels_and_coordinates_are_checked() -> None:
-    with pytest.raises(vr.InvalidInputError, match="labels"):
-        vr.Domain.from_edges(2, [0], [1], [1], labels=["a"])
-    with pytest.raises(vr.InvalidInputError, match="labels"):
-        vr.Domain.from_edges(2, [0], [1], [1], labels=["a", "a"])
-    with pytest.raises(vr.InvalidInputError, match="coordinates"):
-        vr.Domain.from_edges(2, [0], [1], [1], coordinates=[[0, 0]])
+@pytest.mark.parametrize(
+    ("field", "value"), [("labels", ["a"]), ("labels", ["a", "a"]), ("labels", [5, "5"]), ("coordinates", [[0, 0]])]
+)
+def test_labels_and_coordinates_are_checked(field: str, value: list[object]) -> None:
+    with pytest.raises(vr.InvalidInputError, match=field):
+        vr.Domain.from_edges(2, [0], [1], [1], **{field: value})  # type: ignore[arg-type]
 
 
 def test_reversed_rows_turn_every_edge_round(ring6: vr.Domain) -> None:
@@ -138,8 +143,6 @@ def test_labels_become_plain_and_others_are_refused() -> None:
             vr.InvalidInputError, match="labels: expected an integer, printable text, or a tuple of these"
         ):
             vr.Domain.from_networkx(graph, default_cost=1)
-    with pytest.raises(vr.InvalidInputError, match="differ as text"):
-        vr.Domain.from_edges(2, [0], [1], [1], labels=[5, "5"])
 
 
 def test_tuples_in_tuples_survive_the_file(tmp_path: Path) -> None:
@@ -152,8 +155,3 @@ def test_tuples_in_tuples_survive_the_file(tmp_path: Path) -> None:
         again = vr.read_playbook(tmp_path / "book.json", domain=None if embed else domain)
         assert again.to_json() == playbook.to_json()
         assert vr.audit(again).holds
-
-
-def test_node_numbers_stay_within_reason() -> None:
-    with pytest.raises(vr.InvalidInputError, match="num_nodes"):
-        vr.Domain.from_edges(10**15, [0], [1], [1])

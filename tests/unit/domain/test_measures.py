@@ -11,7 +11,7 @@ import pytest
 import veilroute as vr
 from veilroute.auditing import survey_problem
 from veilroute.covering import far_matrix, find_watchers
-from veilroute.domain import domain_from_dict, domain_to_dict, street_domain
+from veilroute.domain import domain_from_dict, domain_to_dict, measured_domain, street_domain
 
 
 @pytest.fixture
@@ -92,12 +92,6 @@ def test_files_keep_the_measure_and_the_names(detour: vr.Domain, tmp_path: Path)
     assert vr.solve(instance.problem, instance.privacy).to_json() == playbook.to_json()
 
 
-def test_files_say_nothing_of_measure_and_names_where_there_are_none(line5: vr.Domain) -> None:
-    text = vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2])).to_json()
-    assert b"measure" not in text
-    assert b'"names"' not in text
-
-
 def test_measures_need_lengths_or_places(line5: vr.Domain) -> None:
     problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2])
     for measure in ("driving", "walking", "straight"):
@@ -141,8 +135,6 @@ def test_bad_names_are_refused(line5: vr.Domain, names: object) -> None:
 
 
 def test_walking_distances_are_the_same_in_both_directions(detour: vr.Domain) -> None:
-    from veilroute.domain import measured_domain
-
     walking = measured_domain(detour, "walking")
     tails, heads, costs = walking.edge_arrays()
     there = dict(zip(zip(tails.tolist(), heads.tolist(), strict=True), costs.tolist(), strict=True))

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 import veilroute as vr
+from ledger_weeks import append_line
 from linked_entries import THERE, plan, town
 from veilroute import Closure, Underway
-from veilroute.entries import LEDGER_FORMAT
-from veilroute.journal import append
 
 PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
 
@@ -49,11 +48,26 @@ def test_days_of_one_playbook_leave_the_class(ledger: vr.Ledger, book: vr.Playbo
     assert (entry.kind, entry.refused) == ("day", ())
     assert [{entry.places[i].label for i in members} for members in entry.classes] == driven
     assert {place.label for place in entry.places} == set.union(*driven)
+    assert entry.close is None, "it lists nobody who was not listed before"
     assert ledger.check(since="2026-11-18").days == 5
     ledger.check_use(book)
     linked = vr.audit_linked([book], ledger=ledger.journal.path)
     assert linked.verdict == "holds"
     assert "6 days" in next(claim.evidence for claim in linked.claims if claim.claim == "recorded")
+
+
+def test_a_day_says_who_of_those_driven_are_near(tmp_path: Path) -> None:
+    near = [(0, 2), (0, 3), (4, 5)]
+    book = vr.solve(vr.Problem(town(), [THERE], [(2, 0), *near, (4, 2)]), vr.Privacy(k=2, ell=2))
+    whole = replace(book.classes[0], members=tuple(near), anonymized=True)
+    book = replace(book, classes=(replace(whole, members=((2, 0), (4, 2))), whole))
+    ledger = vr.new_ledger(tmp_path / "near.jsonl").add(book, day="2026-11-16")
+    line, part = (
+        ledger.add_day(book, day_of(book, 2), dropped=gone, day="2026-11-17", anyway=True).entries[-1]
+        for gone in ((), [(0, 2)])
+    )
+    assert [line.places[i].label for i in line.near[0]] == near[:2] and len(line.near) == 1
+    assert part.near == () and [place.label for place in part.places] == near[1:]
 
 
 def test_a_plan_made_after_days_keeps_them_safe(ledger: vr.Ledger, book: vr.Playbook) -> None:
@@ -127,7 +141,7 @@ def test_a_line_that_says_more_than_its_playbook_is_found(
     true = ledger.add_day(book, day_of(book, 1, 3), day="2026-11-17").entries[-1].to_dict()
     data = json.loads(json.dumps(true)) | {"date": "2026-11-18"}
     fault(data)
-    append(ledger.journal.path, LEDGER_FORMAT, lambda _: data)
+    append_line(ledger.journal.path, data)
     report = vr.audit_linked([book], ledger=ledger.journal.path)
     (claim,) = (claim for claim in report.claims if claim.claim == "recorded")
     assert not claim.holds

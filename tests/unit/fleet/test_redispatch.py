@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise, permutations, product
 from pathlib import Path
@@ -47,20 +45,24 @@ def broken_claims(book: vr.Playbook, earlier: vr.Day, day: vr.Day) -> list[str]:
     return [verdict.claim for verdict in audit_underway(book, earlier, day) if not verdict.holds]
 
 
+def after_of(day: vr.Day) -> vr.Underway:
+    assert day.after is not None
+    return day.after
+
+
 def stops_of(day: vr.Day) -> list[Any]:
     return [stop for tour in day.tours for stop in tour.stops]
 
 
 def test_a_broken_van_stays_and_its_customers_are_visited(town: vr.Playbook, day: vr.Day) -> None:
     rest = vr.redispatch(town, day, at=EIGHT + 900, broken=[1])
-    assert rest.after is not None
-    assert rest.after.stands[0].state == "broken"
-    assert rest.tours[0] == vr.Tour((), (), (), 0)
-    done = [stop for stand in rest.after.stands for stop in stand.done]
+    stands = after_of(rest).stands
+    assert (stands[0].state, rest.tours[0]) == ("broken", vr.Tour((), (), (), 0))
+    done = [stop for stand in stands for stop in stand.done]
     assert 0 < len(done) < len(stops_of(day))
     assert sorted([*done, *stops_of(rest)]) == sorted(stops_of(day))
     assert broken_claims(town, day, rest) == []
-    for stand, tour, planned in zip(rest.after.stands, rest.tours, day.tours, strict=True):
+    for stand, tour, planned in zip(stands, rest.tours, day.tours, strict=True):
         assert stand.walked[-1] == (tour.route or stand.walked[-1:])[0]
         assert not planned.route or planned.route[: len(stand.walked)] == stand.walked
         assert all(begin <= EIGHT + 900 for begin in planned.begins_s[: len(stand.done)])
@@ -71,8 +73,8 @@ def test_where_nothing_happens_nothing_gets_worse(town: vr.Playbook, day: vr.Day
     domain = town.problem.domain
     for at in (EIGHT, EIGHT + 400, EIGHT + 1200):
         rest = vr.redispatch(town, day, at=at)
-        assert rest.after is not None
-        walked = sum(walk_cost(domain, np.array([*map(domain.node, stand.walked)])) for stand in rest.after.stands)
+        stands = after_of(rest).stands
+        walked = sum(walk_cost(domain, np.array([*map(domain.node, stand.walked)])) for stand in stands)
         assert walked + rest.cost <= day.cost * (1 + 1e-9)
     over = vr.redispatch(town, day, at=EIGHT + 9000)
     assert (over.cost, stops_of(over)) == (0, [])
@@ -85,8 +87,7 @@ def test_a_road_ahead_closes_twice(town: vr.Playbook, day: vr.Day) -> None:
     assert all(set(pair) != set(road) for tour in rest.tours for pair in pairwise(tour.route))
     other = max((tour.route for tour in rest.tours), key=len)[30:32]
     again = vr.redispatch(town, rest, at=EIGHT + 200, closed_one_way=[other], broken=[2])
-    assert again.after is not None
-    assert again.after.closure == vr.Closure.of([road], [other])
+    assert after_of(again).closure == vr.Closure.of([road], [other])
     assert all(pair not in (road, road[::-1], other) for tour in again.tours for pair in pairwise(tour.route))
     assert broken_claims(town, day, rest) == broken_claims(town, rest, again) == []
 
@@ -96,7 +97,7 @@ def test_vans_keep_their_customers_if_asked_to(town: vr.Playbook, day: vr.Day) -
     for before, after in zip(day.tours, rest.tours, strict=True):
         assert set(after.stops) <= set(before.stops)
     lost = vr.redispatch(town, day, at=EIGHT + 300, broken=[1], keep=True)
-    assert {*lost.tours[1].stops} >= {*day.tours[1].stops} - {*lost.after.stands[1].done}  # type: ignore[union-attr]
+    assert {*lost.tours[1].stops} >= {*day.tours[1].stops} - {*after_of(lost).stands[1].done}
     assert broken_claims(town, day, rest) == broken_claims(town, day, lost) == []
 
 
@@ -109,16 +110,18 @@ def test_positions_are_told_where_there_are_no_times(town: vr.Playbook) -> None:
     made = vr.redispatch(town, day, positions={1: (place, 2), 2: 0})
     assert stop not in stops_of(made)
     assert broken_claims(town, day, rest) == broken_claims(town, day, made) == []
-    with pytest.raises(vr.InvalidInputError, match="none for vehicle 2"):
-        vr.redispatch(town, day, positions={1: 3})
-    with pytest.raises(vr.InvalidInputError, match="the day has no times"):
-        vr.redispatch(town, day, at=EIGHT)
-    with pytest.raises(vr.InvalidInputError, match="expected places from 0 to"):
-        vr.redispatch(town, day, positions={1: 10_000, 2: 0})
-    with pytest.raises(vr.InvalidInputError, match="stops done by then"):
-        vr.redispatch(town, day, positions={1: (place, 4), 2: 0})
-    with pytest.raises(vr.InvalidInputError, match="vehicles from 1 to 2"):
-        vr.redispatch(town, day, positions=there, broken=[3])
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"positions": {1: 3}}, "none for vehicle 2"),
+        ({"at": EIGHT}, "the day has no times"),
+        ({"positions": {1: 10_000, 2: 0}}, "expected places from 0 to"),
+        ({"positions": {1: len(day.tours[0].route), 2: 0}}, "expected places from 0 to"),
+        ({"positions": {1: (place, 4), 2: 0}}, "stops done by then"),
+        ({"positions": there, "broken": [3]}, "vehicles from 1 to 2"),
+        ({"positions": there | {3: 0}}, "vehicles from 1 to 2"),
+    ]
+    for given, said in wrong:
+        with pytest.raises(vr.InvalidInputError, match=said):
+            vr.redispatch(town, day, **given)
 
 
 def test_classes_that_fall_short_are_named_and_nothing_is_chosen(town: vr.Playbook, day: vr.Day) -> None:
@@ -131,19 +134,122 @@ def test_classes_that_fall_short_are_named_and_nothing_is_chosen(town: vr.Playbo
     assert (short.going_on, short.giving_up) == (tuple(m for m in group.members if m != last), ())
     on = vr.redispatch(town, day, at=EIGHT, closed_nodes=[last], choice="go-on")
     up = vr.redispatch(town, day, at=EIGHT, closed_nodes=[last], choice="give-up")
-    assert on.after is not None and up.after is not None
-    assert on.after.dropped == (last,) and set(stops_of(on)) == set(stops_of(day)) - {last}
-    assert set(up.after.dropped) == set(group.members) and set(stops_of(up)) == set(stops_of(day)) - set(group.members)
+    assert after_of(on).dropped == (last,) and set(stops_of(on)) == set(stops_of(day)) - {last}
+    assert set(after_of(up).dropped) == set(group.members) and set(stops_of(up)) == set(stops_of(day)) - set(
+        group.members
+    )
     assert broken_claims(town, day, on) == broken_claims(town, day, up) == []
     # What was chosen holds later on as well; nobody is asked again.
     for one in (on, up):
-        later = vr.redispatch(town, one, at=EIGHT + 500, broken=[3])
-        assert later.after is not None
-        assert [each.choice for each in later.after.short] == [each.choice for each in one.after.short]  # type: ignore[union-attr]
-        assert broken_claims(town, one, later) == []
+        then = vr.redispatch(town, one, at=EIGHT + 500, broken=[3])
+        assert [each.choice for each in after_of(then).short] == [each.choice for each in after_of(one).short]
+        assert broken_claims(town, one, then) == []
     with pytest.raises(vr.FallsShortError) as caught:
         vr.redispatch(town, day, at=EIGHT + 900, broken=[1, 2, 3])
     assert len(caught.value.shortages) > 1
+
+
+def road(num: int, ends: tuple[int, int], members: list[int], ell: float = 0, cost: float = 1) -> vr.Playbook:
+    """A road of so many nodes, past a few of them."""
+    here, there = list(range(num - 1)), list(range(1, num))
+    domain = vr.Domain.from_edges(num, here + there, there + here, [cost] * (2 * num - 2))
+    return vr.solve(vr.Problem(domain, [vr.Trip(*ends)], members), vr.Privacy(k=2, ell=ell))
+
+
+def test_classes_whose_members_come_too_close_by_new_costs_fall_short() -> None:
+    book = road(6, (0, 5), [2, 4], ell=10, cost=5)
+    day = vr.dispatch(book, [1], vr.Terms((vr.Van(0, 5),)))
+    for cost in (5.5, 5, 4.5):
+        what: dict[str, Any] = {"positions": {1: 0}, "costs": [(2, 3, cost), (3, 2, cost)]}
+        if cost < 5:
+            with pytest.raises(vr.FallsShortError):
+                vr.redispatch(book, day, **what)
+            what["choice"] = "go-on"
+        assert broken_claims(book, day, vr.redispatch(book, day, **what)) == []
+
+
+def test_where_vehicles_are_by_the_clock_and_by_what_is_told() -> None:
+    """3 closes before long, and 5 opens late: a vehicle stops at 3 at once, and waits at 5."""
+    book = road(8, (0, 7), [3, 5])
+    customers: dict[Any, vr.Customer] = {3: vr.Customer(closes_s=EIGHT + 30), 5: vr.Customer(opens_s=EIGHT + 500)}
+    terms = vr.Terms((vr.Van(0, 7),) * 2, seconds_per_cost=10, customers=customers, iterations=FAST)
+    day = vr.dispatch(book, [1], terms)
+    (van,) = (number for number, tour in enumerate(day.tours, start=1) if tour.stops)
+    assert day.tours[van - 1].begins_s == (EIGHT + 30, EIGHT + 500)
+
+    def stand(before: vr.Day = day, at: float | None = None, told: Any = None, **more: Any) -> tuple[Any, ...]:
+        positions = {} if told is None else {van: told, 3 - van: 0}
+        when = None if at is None else EIGHT + at
+        rest = vr.redispatch(book, before, at=when, positions=positions, choice="go-on", late=True, **more)
+        found = after_of(rest).stands[van - 1]
+        return found.at, len(found.done), None if found.ready_s is None else found.ready_s - EIGHT
+
+    for at, here, num_done, ready in (
+        (-60, 0, 0, 0), (0, 0, 0, 0), (19, 2, 0, 20), (20, 2, 0, 20), (21, 3, 0, 30), (30, 3, 0, 30), (31, 3, 1, 90),
+        (89, 3, 1, 90), (90, 4, 1, 100), (109, 5, 1, 110), (300, 5, 1, 300), (499, 5, 1, 499), (500, 5, 2, 560),
+        (560, 6, 2, 570), (580, 7, 2, 580), (999, 7, 2, 999),
+    ):  # fmt: skip
+        assert stand(at=at) == (here, num_done, ready), at
+    # One that breaks down between two nodes is at the one where it was last.
+    for at, here, num_done, ready in ((20, 2, 0, 20), (21, 2, 0, 21), (31, 3, 1, 90), (95, 3, 1, 95), (109, 4, 1, 109)):
+        assert stand(at=at, broken=[van]) == (here, num_done, ready), at
+    for told, here, num_done, ready in ((0, 0, 0, 0), (2, 2, 0, 20), (3, 3, 0, 30), ((3, 1), 3, 1, 90), (5, 5, 1, 110)):
+        assert stand(told=told) == (here, num_done, ready), told
+    assert stand(at=0, told=3) == (3, 0, 0)
+    with pytest.raises(vr.InvalidInputError, match="not before 08:00"):
+        stand(at=-1, told=3)
+    # When it left is known from the first time on; what it has taken stays taken.
+    first = vr.redispatch(book, day, at=EIGHT + 31, late=True)
+    second = vr.redispatch(book, first, at=EIGHT + 95, late=True)
+    assert [after_of(each).stands[van - 1].departed_s for each in (first, second)] == [EIGHT, EIGHT]
+    assert after_of(second).stands[van - 1].walked == (0, 1, 2, 3, 4)
+    assert after_of(second).stands[2 - van].departed_s is None
+
+
+def test_shifts_room_and_windows_on_a_road() -> None:
+    """Seven steps of ten seconds, and a minute at each of two customers: 190 s, and 130 s for one of them alone."""
+    book = road(8, (0, 7), [3, 5])
+
+    def terms(num: int = 1, **given: Any) -> vr.Terms:
+        return vr.Terms(
+            (vr.Van(0, given.pop("goal", 7)),) * num, **{"seconds_per_cost": 10, "iterations": FAST} | given
+        )
+
+    with pytest.raises(vr.InvalidInputError, match="terms: "):
+        vr.dispatch(book, [1], terms(shift_s=189))
+    day = vr.dispatch(book, [1], terms(shift_s=190))
+    assert (day.cost, day.direct_cost, day.tours[0].seconds) == (7, 7, 190)
+    # A step becomes longer when it is on its way: it comes home late, or not at all; so if it has not left yet.
+    places: list[dict[str, Any]] = [{"at": EIGHT + 20}, {"at": EIGHT, "positions": {1: 0}}]
+    for where in places:
+        for cost in (1, 5):
+            what: dict[str, Any] = where | {"costs": [(6, 7, cost)]}
+            if cost > 1:
+                with pytest.raises(vr.InvalidInputError, match="terms: "):
+                    vr.redispatch(book, day, **what)
+            rest = vr.redispatch(book, day, **what, late=True)
+            assert stops_of(rest) == [3, 5] and broken_claims(book, day, rest) == []
+            assert rest.cost == rest.direct_cost == 6 + cost - (2 if where["at"] > EIGHT else 0)
+    home = vr.redispatch(book, day, at=EIGHT + 175)
+    assert home.tours[0] == vr.Tour((), (), (6, 7), 1, (), EIGHT + 180, 10)
+    # One vehicle has been home for long when the other begins; each has room for one.
+    late = {5: vr.Customer(opens_s=EIGHT + 500)}
+    pair = vr.dispatch(book, [1], terms(2, capacity=1, shift_s=140, customers=late))
+    rest = vr.redispatch(book, pair, at=EIGHT + 470)
+    assert sorted(len(tour.stops) for tour in rest.tours) == [0, 1] and rest.cost == 7 - 2
+    # Of a class that is given up those who were visited are not dropped.
+    up = vr.redispatch(book, pair, at=EIGHT + 200, broken=[1, 2], choice="give-up")
+    assert [each.giving_up for each in after_of(up).short] == [(3,)] and after_of(up).dropped == (5,)
+    # What opens late or closes soon decides who comes first, on the way too.
+    apart = {3: vr.Customer(opens_s=EIGHT + 500), 5: vr.Customer(closes_s=EIGHT + 200)}
+    assert stops_of(vr.dispatch(book, [1], terms(customers=apart))) == [5, 3]
+    soon = vr.dispatch(book, [1], terms(customers={5: vr.Customer(closes_s=EIGHT + 200)}))
+    assert stops_of(soon) == [3, 5]
+    assert stops_of(vr.redispatch(book, soon, at=EIGHT + 100, positions={1: 0})) == [5, 3]
+    # A vehicle whose day ends anywhere does not come back.
+    open_day = vr.dispatch(book, [1], terms(goal=None))
+    open_rest = vr.redispatch(book, open_day, at=EIGHT + 20)
+    assert (open_day.cost, open_rest.cost, open_rest.tours[0].route) == (5, 3, (2, 3, 4, 5))
 
 
 def test_windows_that_cannot_be_met_are_told_and_missed_as_little_as_possible(town: vr.Playbook) -> None:
@@ -156,10 +262,9 @@ def test_windows_that_cannot_be_met_are_told_and_missed_as_little_as_possible(to
     rest = vr.redispatch(town, day, at=EIGHT + 1450, positions={1: 0, 2: 0, 3: 0}, late=True)
     assert set(stops_of(rest)) == set(stops)
     verdicts = audit_underway(town, day, rest)
-    assert rest.after is not None
     assert all(verdict.holds for verdict in verdicts)
     assert any("late: " in verdict.evidence for verdict in verdicts)
-    assert "times" in broken_claims(town, day, replace(rest, after=replace(rest.after, late=False)))
+    assert "times" in broken_claims(town, day, after_with(rest, late=False))
 
 
 def test_room_is_what_was_not_taken_yet(town: vr.Playbook) -> None:
@@ -170,8 +275,7 @@ def test_room_is_what_was_not_taken_yet(town: vr.Playbook) -> None:
 
 def brute_force(book: vr.Playbook, rest: vr.Day) -> float:
     """The cheapest that the vehicles can do from where they are: everybody to somebody, in any order."""
-    domain, after = book.problem.domain, rest.after
-    assert after is not None
+    domain, after = book.problem.domain, after_of(rest)
     graph = changed_graph(domain, after.closure)
     people = [domain.node(label) for label in stops_of(rest)]
     fit = [i for i, stand in enumerate(after.stands) if stand.state == "fit"]
@@ -273,112 +377,84 @@ def test_one_vehicle_that_is_left_takes_the_cheapest_way(tmp_path: Path) -> None
     day = vr.dispatch(book, [1, 2], vr.Terms((van, van), capacity=4, iterations=FAST))
     used = next(number for number, tour in enumerate(day.tours, start=1) if tour.stops)
     rest = vr.redispatch(book, day, positions={used: 3}, broken=[3 - used], closed=[((0, 3), (0, 4))])
-    assert rest.after is not None and rest.status == "optimal"
-    people, here = [{domain.node(cell)} for cell in stops_of(rest)], domain.node(rest.after.stands[used - 1].at)
-    graph = changed_graph(domain, rest.after.closure)
+    assert rest.status == "optimal"
+    people, here = [{domain.node(cell)} for cell in stops_of(rest)], domain.node(after_of(rest).stands[used - 1].at)
+    graph = changed_graph(domain, after_of(rest).closure)
     assert rest.cost == covering_cost(graph, here, domain.node((0, 0)), people)
     assert broken_claims(book, day, rest) == []
 
 
-def test_the_same_in_another_process(town: vr.Playbook, day: vr.Day, tmp_path: Path) -> None:
-    town.write(tmp_path / "book.json")
-    (tmp_path / "day.json").write_bytes(day.to_json())
-    code = (
-        "import sys, veilroute as vr; book, day = vr.read_playbook('book.json'), vr.read_day('day.json');"
-        "road = day.tours[0].route[25:27];"
-        "sys.stdout.buffer.write(vr.redispatch(book, day, at=29500, broken=[2], closed=[road]).to_json())"
-    )
-    told = set()
-    for seed in ("1", "2"):
-        env = os.environ | {"PYTHONHASHSEED": seed}
-        ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=True, env=env)
-        told.add(ran.stdout)
-    road = day.tours[0].route[25:27]
-    assert told == {vr.redispatch(town, day, at=29500, broken=[2], closed=[road]).to_json()}
-
-
-def plant(rest: vr.Day, kind: str) -> vr.Day:
-    """A replanned day with a fault."""
-    after = rest.after
-    assert after is not None
+def busiest(rest: vr.Day) -> tuple[int, vr.Tour, vr.Stand]:
+    """The vehicle that has most to do, its tour, and where it stands."""
     van = max(range(len(rest.tours)), key=lambda i: len(rest.tours[i].stops))
-    tour, stand = rest.tours[van], after.stands[van]
-
-    def with_tour(**changes: Any) -> vr.Day:
-        changed = replace(tour, **changes)
-        return replace(rest, tours=(*rest.tours[:van], changed, *rest.tours[van + 1 :]))
-
-    def with_stand(**changes: Any) -> vr.Day:
-        changed = replace(stand, **changes)
-        stands = (*after.stands[:van], changed, *after.stands[van + 1 :])
-        return replace(rest, after=replace(after, stands=stands))
-
-    match kind:
-        case "skipped":
-            return with_tour(stops=tour.stops[1:], positions=tour.positions[1:], begins_s=tour.begins_s[1:])
-        case "dropped for nothing":
-            skipped = plant(rest, "skipped")
-            return replace(skipped, after=replace(after, dropped=(tour.stops[0],)))
-        case "given up unasked":
-            short = vr.Shortage(rest.touched[0], (), (), "give-up")
-            return replace(rest, after=replace(after, short=(short,)))
-        case "jump":
-            return with_tour(route=(*tour.route[:3], *tour.route[5:]), positions=tuple(p - 2 for p in tour.positions))
-        case "cost":
-            return with_tour(cost=tour.cost - 1)
-        case "sum":
-            return replace(rest, cost=rest.cost - 1)
-        case "punctual":
-            return with_tour(begins_s=(tour.begins_s[0], *(begin - 60 for begin in tour.begins_s[1:])))
-        case "early":
-            return with_tour(departs_s=(tour.departs_s or 0) - 60)
-        case "walked":
-            return with_stand(walked=(*stand.walked[:-2], stand.walked[-1]))
-        case "done":
-            return with_stand(done=(*stand.done, tour.stops[0]))
-        case "stuck":
-            return with_stand(state="stuck")
-        case "reopened":
-            return replace(rest, after=replace(after, closure=vr.Closure()))
-        case "other day":
-            return replace(rest, after=replace(after, earlier="0" * 64))
-        case "sooner":
-            sooner = with_stand(ready_s=EIGHT)
-            ahead = (tour.departs_s or 0) - EIGHT
-            begins = tuple(begin - ahead for begin in tour.begins_s)
-            changed = replace(tour, departs_s=EIGHT, begins_s=begins)
-            return replace(sooner, tours=(*rest.tours[:van], changed, *rest.tours[van + 1 :]))
-        case "position":
-            return with_tour(positions=(tour.positions[0] + 1, *tour.positions[1:]))
-    raise AssertionError(kind)
+    return van, rest.tours[van], after_of(rest).stands[van]
 
 
-@pytest.mark.parametrize(
-    ("kind", "claims"),
-    [
-        ("skipped", {"complete", "times"}),
-        ("dropped for nothing", {"dropped", "times"}),
-        ("given up unasked", {"promise", "dropped"}),
-        ("jump", {"walk"}),
-        ("cost", {"cost"}),
-        ("sum", {"cost"}),
-        ("punctual", {"times"}),
-        ("early", {"times"}),
-        ("walked", {"begins"}),
-        ("done", {"begins", "complete"}),
-        ("stuck", {"dropped", "complete"}),
-        ("reopened", {"binding"}),
-        ("other day", {"binding"}),
-        ("position", {"walk"}),
-        ("sooner", {"begins"}),
-    ],
-)
-def test_planted_faults_are_found(town: vr.Playbook, day: vr.Day, kind: str, claims: set[str]) -> None:
-    road = day.tours[0].route[20:22]
-    first = vr.redispatch(town, day, at=EIGHT + 60, closed=[road])
+def tour_with(rest: vr.Day, **changes: Any) -> vr.Day:
+    van, tour, _ = busiest(rest)
+    return replace(rest, tours=(*rest.tours[:van], replace(tour, **changes), *rest.tours[van + 1 :]))
+
+
+def after_with(rest: vr.Day, **changes: Any) -> vr.Day:
+    return replace(rest, after=replace(after_of(rest), **changes))
+
+
+def stand_with(rest: vr.Day, **changes: Any) -> vr.Day:
+    van, _, stand = busiest(rest)
+    stands = after_of(rest).stands
+    return after_with(rest, stands=(*stands[:van], replace(stand, **changes), *stands[van + 1 :]))
+
+
+def later(tour: vr.Tour, seconds: float) -> dict[str, Any]:
+    """The times of a tour, moved."""
+    begins = tuple(begin + seconds for begin in tour.begins_s)
+    return {"departs_s": (tour.departs_s or 0) + seconds, "begins_s": begins}
+
+
+def skipped(tour: vr.Tour) -> dict[str, Any]:
+    return {"stops": tour.stops[1:], "positions": tour.positions[1:], "begins_s": tour.begins_s[1:]}
+
+
+Plant = Callable[[vr.Day, vr.Tour, vr.Stand], vr.Day]
+FAULTS: dict[str, tuple[set[str], Plant]] = {
+    "skipped": ({"complete", "times"}, lambda r, t, _: tour_with(r, **skipped(t))),
+    "dropped for nothing": (
+        {"dropped", "times"},
+        lambda r, t, _: after_with(tour_with(r, **skipped(t)), dropped=(t.stops[0],)),
+    ),
+    "given up unasked": (
+        {"promise", "dropped"},
+        lambda r, t, _: after_with(r, short=(vr.Shortage(r.touched[0], (), (), "give-up"),)),
+    ),
+    "jump": (
+        {"walk"},
+        lambda r, t, _: tour_with(r, route=t.route[:3] + t.route[5:], positions=tuple(p - 2 for p in t.positions)),
+    ),
+    "cost": ({"cost"}, lambda r, t, _: tour_with(r, cost=t.cost - 1)),
+    "sum": ({"cost"}, lambda r, t, _: replace(r, cost=r.cost - 1)),
+    "punctual": ({"times"}, lambda r, t, _: tour_with(r, begins_s=t.begins_s[:1] + later(t, -60)["begins_s"][1:])),
+    "early": ({"times"}, lambda r, t, _: tour_with(r, departs_s=(t.departs_s or 0) - 60)),
+    "walked": ({"begins"}, lambda r, t, s: stand_with(r, walked=s.walked[:-2] + s.walked[-1:])),
+    "done": ({"begins", "complete"}, lambda r, t, s: stand_with(r, done=(*s.done, t.stops[0]))),
+    "stuck": ({"dropped", "complete"}, lambda r, t, _: stand_with(r, state="stuck")),
+    "reopened": ({"binding"}, lambda r, t, _: after_with(r, closure=vr.Closure())),
+    "other day": ({"binding"}, lambda r, t, _: after_with(r, earlier="0" * 64)),
+    "position": ({"walk"}, lambda r, t, _: tour_with(r, positions=(t.positions[0] + 1, *t.positions[1:]))),
+    "sooner": (
+        {"begins"},
+        lambda r, t, _: stand_with(tour_with(r, **later(t, EIGHT - (t.departs_s or 0))), ready_s=EIGHT),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_planted_faults_are_found(town: vr.Playbook, day: vr.Day, kind: str) -> None:
+    first = vr.redispatch(town, day, at=EIGHT + 60, closed=[day.tours[0].route[20:22]])
     rest = vr.redispatch(town, first, at=EIGHT + 400, broken=[2])
     assert broken_claims(town, first, rest) == []
-    assert claims & set(broken_claims(town, first, plant(rest, kind)))
+    claims, plant = FAULTS[kind]
+    _, tour, stand = busiest(rest)
+    assert claims & set(broken_claims(town, first, plant(rest, tour, stand)))
 
 
 def test_a_claim_of_the_cheapest_is_priced(town: vr.Playbook) -> None:
@@ -398,9 +474,8 @@ def test_files_with_anything_unknown_are_refused(town: vr.Playbook, day: vr.Day,
         ('"state":"broken"', '"state":"broken","mark":1'),
         ('"late":false', '"late":0'),
     ):
-        compact = text.replace(": ", ":").replace(", ", ",")
-        assert old in compact
-        (tmp_path / "day.json").write_text(compact.replace(old, new, 1), encoding="utf-8")
+        assert old in text
+        (tmp_path / "day.json").write_text(text.replace(old, new, 1), encoding="utf-8")
         with pytest.raises(vr.FileFormatError, match="damaged day"):
             vr.read_day(tmp_path / "day.json")
 
@@ -417,11 +492,3 @@ def test_a_forged_day_is_refused(town: vr.Playbook, day: vr.Day) -> None:
     short = replace(cut, stops=cut.stops[:-1], positions=cut.positions[:-1], begins_s=cut.begins_s[:-1])
     rest = vr.redispatch(town, replace(day, tours=(short, *day.tours[1:])), at=EIGHT)
     assert cut.stops[-1] in stops_of(rest)
-
-
-def test_no_vehicle_is_away_before_any_may_leave(town: vr.Playbook, day: vr.Day) -> None:
-    with pytest.raises(vr.InvalidInputError, match="vehicle 1 can be there: not before 08:00"):
-        vr.redispatch(town, day, at=EIGHT - 60, positions={1: 5})
-    rest = vr.redispatch(town, day, at=EIGHT + 600)
-    with pytest.raises(vr.InvalidInputError, match="vehicle 1 can be there: not before 08:1"):
-        vr.redispatch(town, rest, at=EIGHT + 60, positions={1: 5})

@@ -45,12 +45,6 @@ def test_the_report_is_in_the_json(tmp_path: Path, network: vr.StreetNetwork) ->
     assert data["report"] == network.report.to_dict()
 
 
-def test_any_domain_can_be_written(tmp_path: Path) -> None:
-    plain = vr.generate_streets(3, 4, seed=1)
-    vr.write_network(plain, tmp_path / "a.json")
-    assert vr.read_network(tmp_path / "a.json").sha256 == plain.sha256
-
-
 def test_files_from_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("from,to,cost\n1,2,3\n", encoding="utf-8")
     assert vr.read_network(tmp_path / "a.csv", oneway=True).num_edges == 1
@@ -81,26 +75,3 @@ def test_domains_of_instances_are_still_read(tmp_path: Path) -> None:
     for name in ("a.json", "a.in"):
         vr.write_instance(vr.Instance(problem), tmp_path / name)
         assert read_domain(tmp_path / name).num_edges == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("a.json", "", "the file is empty"),
-        ("a.json", "[]", "not a veilroute network; expected a JSON object with format veilroute-network/1"),
-        ("a.json", '{"format": "veilroute-instance/1"}', "not a veilroute network"),
-        ("a.json", '{"format": "veilroute-network/1"}', "domain: expected"),
-        ("a.osm.pbf", "", "a map, not yet a network; make one of it with `veilroute streets`"),
-        ("a.txt", "", "network format: expected one of .json, .npz, .graphml, .gr, .csv, .xlsx, got '.txt'"),
-        ("a.csv.gz", "", "network format: expected one of"),
-    ],
-)
-def test_what_is_no_network_file(tmp_path: Path, name: str, text: str, message: str) -> None:
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(vr.InvalidInputError, match=message):
-        vr.read_network(tmp_path / name)
-
-
-def test_formats_that_cannot_be_written(tmp_path: Path, network: vr.StreetNetwork) -> None:
-    with pytest.raises(vr.InvalidInputError, match="network format: expected one of .json, .npz, got '.graphml'"):
-        vr.write_network(network, tmp_path / "a.graphml")

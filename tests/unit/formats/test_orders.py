@@ -114,23 +114,3 @@ def test_times_of_a_workbook(tmp_path: Path) -> None:
     workbook.active.append(["Baker", time(9, 30), time(17)])
     workbook.save(tmp_path / "public.xlsx")
     assert read_customers(tmp_path / "public.xlsx", find, [], [2]) == {2: Customer(opens_s=34_200, closes_s=61_200)}
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ("Baker,1.5,,,,", "line 2: demand: expected a whole number from 0 on, got 1.5"),
-        ("Baker,-1,,,,", "line 2: expected a finite number >= 0 as demand, got '-1'"),
-        ("Baker,,soon,,,", "line 2: expected a finite number >= 0 as service, got 'soon'"),
-        ("Baker,,,8h,,", "line 2: expected a time of day as HH:MM for opens, got '8h'"),
-        ("Baker,,,,25:00,", "line 2: expected a time of day as HH:MM for closes, got '25:00'"),
-        ("Baker,,,,,1.5", "line 2: rate: expected a number from 0 to 1"),
-        ("Nobody,,,,,", "line 2: 'Nobody' is not a customer of the playbook, or not only one"),
-    ],
-)
-def test_bad_customers(tmp_path: Path, row: str, said: str) -> None:
-    path = tmp_path / "public.csv"
-    path.write_text(f"place,demand,service,opens,closes,rate\n{row}\n")
-    with pytest.raises(FileFormatError) as refused:
-        read_customers(path, find, [], [2])
-    assert said in str(refused.value)

@@ -1,6 +1,9 @@
+"""Graphs of OSMnx and networkx, in memory and as GraphML: the same network either way."""
+
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -10,10 +13,13 @@ import veilroute as vr
 
 
 class Line:
-    """Stands in for a shapely LineString, of which only the coordinates are read."""
+    """Stands in for a shapely LineString, of which only the coordinates are read; as text it is one, too."""
 
     def __init__(self, *coords: tuple[float, ...]) -> None:
         self.coords = coords
+
+    def __str__(self) -> str:
+        return f"LINESTRING ({', '.join(f'{spot[0]} {spot[1]}' for spot in self.coords)})"
 
 
 def crossing(kind: type[nx.Graph] = nx.MultiDiGraph) -> Any:
@@ -25,77 +31,71 @@ def crossing(kind: type[nx.Graph] = nx.MultiDiGraph) -> Any:
     graph.add_edge(10, 20, osmid=1, length=900.0, travel_time=30.0, name="Ring", highway="primary", geometry=bent)
     graph.add_edge(10, 20, osmid=2, length=560.0, travel_time=60.0, name=["Short", "Lane"], highway="service")
     graph.add_edge(20, 30, osmid=[3, 4], length=560, travel_time=40.5, highway=["tertiary", "residential"], ref="E75")
-    graph.add_edge(30, 20, osmid=[3, 4], length=560, travel_time=40.5, name=math.nan, geometry=math.nan)
+    graph.add_edge(30, 20, osmid=[3, 4], length=560, travel_time=40.5, name="[East] Bishop's\u00a0Way\u200b\n")
     graph.add_edge(30, 30, osmid=5, length=100.0, travel_time=9.0)
     return graph
 
 
-def test_time_is_the_cost_where_every_edge_has_one() -> None:
-    domain = vr.domain_from_osmnx(crossing())
+def in_memory(graph: Any, tmp_path: Path, cost: str | None = None) -> vr.Domain:
+    return vr.domain_from_osmnx(graph, **({"cost": cost} if cost else {}))
+
+
+def in_a_file(graph: Any, tmp_path: Path, cost: str | None = None) -> vr.Domain:
+    """As OSMnx saves it: everything is text."""
+    text = type(graph)(**{key: str(value) for key, value in graph.graph.items() if value is not None})
+    for node, about in graph.nodes(data=True):
+        text.add_node(node, **{key: str(value) for key, value in about.items()})
+    for a, b, about in graph.edges(data=True):
+        text.add_edge(a, b, **{key: str(value) for key, value in about.items()})
+    nx.write_graphml(text, tmp_path / "a.graphml")
+    return vr.read_graphml(tmp_path / "a.graphml", **({"cost": cost} if cost else {}))
+
+
+both = pytest.mark.parametrize("read", [in_memory, in_a_file])
+
+
+@both
+def test_time_is_the_cost_if_every_edge_has_one(read: Any, tmp_path: Path) -> None:
+    domain = read(crossing(), tmp_path)
     assert domain.labels == (10, 20, 30)
     assert domain.indices.tolist() == [1, 2, 1]
     assert domain.costs.tolist() == [30.0, 40.5, 40.5]
     streets = domain.streets
-    assert streets is not None
-    assert streets.unit == "seconds"
-    assert streets.lengths.tolist() == [900.0, 560.0, 560.0]
-    assert [streets.name(edge) for edge in range(3)] == ["Ring", "E75", ""]
+    assert (streets.unit, streets.lengths.tolist()) == ("seconds", [900.0, 560.0, 560.0])
+    assert [streets.name(edge) for edge in range(3)] == ["Ring", "E75", "[East] Bishop's Way"]
     assert [streets.kind(edge) for edge in range(3)] == ["primary", "residential", ""]
     assert streets.line(0, 1, 0).tolist() == [[24.90, 60.17], [24.904, 60.171], [24.906, 60.171], [24.91, 60.17]]
     assert streets.line(1, 2, 1).tolist() == [[24.91, 60.17], [24.92, 60.17]]
     assert "OpenStreetMap" in streets.attribution
 
 
-def test_length_on_request_keeps_the_other_parallel_edge() -> None:
-    domain = vr.domain_from_osmnx(crossing(), cost="length")
+@both
+def test_length_on_request_keeps_the_other_parallel_edge(read: Any, tmp_path: Path) -> None:
+    domain = read(crossing(), tmp_path, "length")
     assert domain.costs.tolist() == [560, 560, 560]
-    assert domain.streets is not None
-    assert domain.streets.unit == "metres"
-    assert domain.streets.name(0) == "Lane / Short"
-    assert domain.streets.shape.size == 0
-
-
-def test_length_is_the_cost_where_some_edge_has_no_time() -> None:
+    assert (domain.streets.unit, domain.streets.name(0), domain.streets.shape.size) == ("metres", "Lane / Short", 0)
     graph = crossing()
     del graph.edges[20, 30, 0]["travel_time"]
-    domain = vr.domain_from_osmnx(graph)
-    assert domain.streets is not None
-    assert domain.streets.unit == "metres"
-    with pytest.raises(
-        vr.InvalidInputError, match=r"edge 20 -> 30: .*add_edge_speeds\(G\) and then ox.add_edge_travel"
-    ):
-        vr.domain_from_osmnx(graph, cost="travel_time")
+    assert read(graph, tmp_path).streets.unit == "metres"
+    with pytest.raises(vr.InvalidInputError, match="edge 20 -> 30: .*travel_time"):
+        read(graph, tmp_path, "travel_time")
 
 
 def test_undirected_graphs_count_both_ways_and_turn_the_bends() -> None:
-    # The line is drawn from the head here, as OSMnx may do.
+    """The line is drawn from the head here, as OSMnx may do; one that ends beside its node keeps that end."""
     graph = nx.MultiGraph(crs="epsg:4326")
     graph.add_node(0, x=24.90, y=60.17)
     graph.add_node(1, x=24.91, y=60.17)
     graph.add_edge(0, 1, length=700.0, geometry=Line((24.91, 60.17), (24.906, 60.18), (24.902, 60.18), (24.90, 60.17)))
     domain = vr.domain_from_osmnx(graph)
-    assert domain.labels is None
-    assert domain.num_edges == 2
+    assert (domain.labels, domain.num_edges) == (None, 2)
     assert domain.streets is not None
     assert domain.streets.line(0, 1, 0)[1:3, 0].tolist() == [24.902, 24.906]
     assert domain.streets.line(1, 0, 1)[1:3, 0].tolist() == [24.906, 24.902]
     assert domain.streets.attribution == ""
-
-
-def test_a_line_that_ends_beside_its_node_keeps_that_end() -> None:
-    graph = crossing()
-    graph.edges[20, 30, 0]["geometry"] = Line((24.91, 60.17), (24.9199, 60.17))
-    domain = vr.domain_from_osmnx(graph)
-    assert domain.streets is not None
-    assert domain.streets.line(1, 2, 1)[:, 0].tolist() == [24.91, 24.9199, 24.92]
-
-
-def test_names_become_printable() -> None:
-    graph = crossing()
-    graph.edges[20, 30, 0]["name"] = "Iso\u00a0Roobertin\u200bkatu\n"
-    domain = vr.domain_from_osmnx(graph)
-    assert domain.streets is not None
-    assert domain.streets.name(1) == "Iso Roobertin katu"
+    beside = vr.domain_from_osmnx(spoiled(edge={"geometry": Line((24.91, 60.17), (24.9199, 60.17))}))
+    assert beside.streets is not None
+    assert beside.streets.line(1, 2, 1)[:, 0].tolist() == [24.91, 24.9199, 24.92]
 
 
 def spoiled(edge: dict[str, Any] | None = None, node: dict[str, Any] | None = None, **about: object) -> Any:
@@ -107,34 +107,31 @@ def spoiled(edge: dict[str, Any] | None = None, node: dict[str, Any] | None = No
 
 
 @pytest.mark.parametrize(
-    ("graph", "message"),
+    ("graph", "word"),
     [
-        (spoiled(crs="EPSG:32635"), r"graph crs: expected longitude and latitude .*to_latlong=True.*'EPSG:32635'"),
-        (spoiled(crs=None, node={"x": 385000.0}), r"node 20: expected x and y in degrees; .*\(385000.0, 60.17\)"),
-        (spoiled(node={"x": math.nan}), "node 20: expected x and y in degrees"),
-        (spoiled(node={"x": None}), "node 20: expected x and y, its longitude and latitude"),
-        (spoiled(edge={"length": "far"}), "edge 20 -> 30: expected a number as its length, got 'far'"),
-        (spoiled(edge={"travel_time": -1}), "edge 20 -> 30: expected a finite travel_time >= 0, got -1.0"),
-        (spoiled(edge={"geometry": "POINT (1 2)"}), "edge 20 -> 30: expected a LineString as its geometry"),
-        (spoiled(edge={"geometry": 5}), "edge 20 -> 30: expected a LineString as its geometry, got 'int'"),
-        ("Helsinki", "graph: expected a graph made by OSMnx, got 'str'"),
-        (nx.MultiDiGraph(), "expected an integer from 1"),
+        (spoiled(crs="EPSG:32635"), "crs: .*'EPSG:32635'"),
+        (spoiled(crs=None, node={"x": 385000.0}), "node 20: .*385000.0"),
+        (spoiled(node={"x": math.nan}), "node 20"),
+        (spoiled(node={"x": None}), "node 20"),
+        (spoiled(edge={"length": "far"}), "edge 20 -> 30: .*'far'"),
+        (spoiled(edge={"travel_time": -1}), "edge 20 -> 30: .*-1.0"),
+        (spoiled(edge={"geometry": "POINT (1 2)"}), "edge 20 -> 30"),
+        (spoiled(edge={"geometry": 5}), "edge 20 -> 30: .*'int'"),
+        ("Helsinki", "graph: .*'str'"),
+        (nx.MultiDiGraph(), "an integer from 1"),
     ],
 )
-def test_other_graphs_are_refused_in_one_line(graph: Any, message: str) -> None:
-    with pytest.raises(vr.InvalidInputError, match=message) as caught:
+def test_other_graphs_are_refused_in_one_line(graph: Any, word: str) -> None:
+    with pytest.raises(vr.InvalidInputError, match=word) as caught:
         vr.domain_from_osmnx(graph)
     assert "\n" not in str(caught.value)
 
 
-def test_other_costs_are_refused() -> None:
-    with pytest.raises(vr.InvalidInputError, match="cost: expected length or travel_time, got 'beauty'"):
-        vr.domain_from_osmnx(crossing(), cost="beauty")
-
-
-def test_degrees_by_any_name() -> None:
+def test_degrees_by_any_name_and_no_other_cost() -> None:
     for crs in ("EPSG:4326", "OGC:CRS84", 'GEOGCRS["WGS 84"]', "+proj=longlat +datum=WGS84", None):
-        assert vr.domain_from_osmnx(spoiled(crs=crs)).num_edges == 3
+        assert vr.domain_from_osmnx(spoiled(crs=crs, edge={"geometry": math.nan, "name": math.nan})).num_edges == 3
+    with pytest.raises(vr.InvalidInputError, match="cost: .*'beauty'"):
+        vr.domain_from_osmnx(crossing(), cost="beauty")
 
 
 def test_plain_networkx_multigraphs_keep_the_cheapest_and_read_text() -> None:
@@ -143,10 +140,58 @@ def test_plain_networkx_multigraphs_keep_the_cheapest_and_read_text() -> None:
     graph.add_edge("a", "b", weight="1.5")
     assert vr.Domain.from_networkx(graph).costs.tolist() == [1.5]
     graph.add_edge("a", "b", weight="far")
-    with pytest.raises(vr.InvalidInputError, match="edges.cost: expected numbers >= 0"):
+    with pytest.raises(vr.InvalidInputError, match="edges.cost"):
         vr.Domain.from_networkx(graph)
     for attributes in ({"x": "east", "y": 1}, {"x": None, "y": 1}, {"pos": (1, 2, 3)}, {"pos": 5}):
         place = nx.DiGraph()
         place.add_node("a", **attributes)
         with pytest.raises(vr.InvalidInputError, match="coordinates: expected numbers as x and y"):
             vr.Domain.from_networkx(place)
+
+
+def test_files_of_networkx_are_plain_graphs(tmp_path: Path) -> None:
+    graph, path = nx.DiGraph(), tmp_path / "a.graphml"
+    graph.add_node("depot", x=0, y=1.5)
+    graph.add_node("007", x=2, y=3)
+    graph.add_edge("depot", "007", weight=2, scenic=0.5, name="7")
+    graph.add_edge("007", "depot", weight=3, scenic=0.25)
+    nx.write_graphml(graph, path)
+    domain = vr.read_graphml(path)
+    assert domain.sha256 == vr.Domain.from_networkx(graph).sha256
+    assert domain.has_integer_costs and domain.labels == ("depot", "007")
+    assert domain.coordinates is not None and domain.coordinates.tolist() == [[0, 1.5], [2, 3]]
+    assert vr.read_graphml(path, cost="scenic").costs.tolist() == [0.5, 0.25]
+    for cost, word in (("charm", r"weight, scenic"), ("name", "edge 007 -> depot")):
+        with pytest.raises(vr.FileFormatError, match=word):
+            vr.read_graphml(path, cost=cost)
+    path.write_text(path.read_text().replace('attr.name="weight"', 'attr.name="minutes"'))
+    with pytest.raises(vr.FileFormatError, match="minutes"):
+        vr.read_graphml(path)
+
+
+KEY = '<key id="w" for="edge" attr.name="cost"><default>7</default></key>'
+NODES = '<node id="a"/><node id="b"/>'
+
+
+@pytest.mark.parametrize(
+    ("text", "edges"),
+    [
+        # Edges of undirected graphs count both ways, also by their own word; so do defaults of keys.
+        (f'<graph edgedefault="undirected">{NODES}<edge source="a" target="b"/></graph>', [(0, 1, 7), (1, 0, 7)]),
+        (f'<graph edgedefault="undirected">{NODES}<edge directed="true" source="b" target="a"/></graph>', [(1, 0, 7)]),
+        (
+            f'<graph edgedefault="directed">{NODES}<edge directed="false" source="b" target="a"/></graph>',
+            [(0, 1, 7), (1, 0, 7)],
+        ),
+        # What stands behind a part or outside the graph does not count.
+        (
+            f'<edge source="a" target="b"/><graph edgedefault="directed">{NODES}<edge source="a" target="b">'
+            '<data key="w">5<x/>0</data></edge></graph><edge source="b" target="a"/>',
+            [(0, 1, 5)],
+        ),
+    ],
+)
+def test_what_graphml_says_of_edges(tmp_path: Path, text: str, edges: list[tuple[int, int, int]]) -> None:
+    (tmp_path / "a.graphml").write_text(f"<graphml>{KEY}{text}</graphml>", encoding="utf-8")
+    tails, heads, costs = vr.read_graphml(tmp_path / "a.graphml").edge_arrays()
+    assert list(zip(tails.tolist(), heads.tolist(), costs.tolist(), strict=True)) == edges

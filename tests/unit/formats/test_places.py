@@ -1,13 +1,102 @@
+"""Places as people have them in every kind of file, and what a table says of each."""
+# ruff: noqa: E501  (a table: a line for each file)
+
 from __future__ import annotations
 
+import codecs
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 import veilroute as vr
+from odd_files import PLACES, Writer, geojson, geopackage, gpx, kml_text, kmz, lines_of, minutes, raw, table, workbook
+from veilroute.domain import great_circle_m
 from veilroute.formats import read_places
 from veilroute.streets import Place
+
+DMS = minutes("", second_form="{d}°{m}'{s}\"")
+DMS_PRINTED = minutes("", second_form="{d}° {m}′ {s}″")
+DM = minutes("{d} {m}")
+
+PLACE_FILES: dict[str, tuple[str, Writer]] = {
+    "comma-separated": ("a.csv", table("name,lat,lon")),
+    "UTF-8 with a mark": ("a.csv", table("name,lat,lon", mark=codecs.BOM_UTF8)),
+    "Latin-1": ("a.csv", table("name,lat,lon", encoding="latin-1")),
+    "Windows (cp1252)": ("a.csv", table("name,lat,lon,note", "{name},{lat},{lon},“5 €”", encoding="cp1252")),
+    "UTF-16 of Excel": ("a.txt", table("name\tlat\tlon", s="\t", encoding="utf-16-le", mark=codecs.BOM_UTF16_LE)),
+    "UTF-16, big end first": ("a.csv", table("name,lat,lon", encoding="utf-16-be", mark=codecs.BOM_UTF16_BE)),
+    "UTF-16 without a mark": ("a.csv", table("name,lat,lon", encoding="utf-16-le")),
+    "UTF-32": ("a.csv", table("name,lat,lon", encoding="utf-32-le", mark=codecs.BOM_UTF32_LE)),
+    "semicolons, decimal commas": ("a.csv", table("name;lat;lon", s=";", comma=True)),
+    "tabs, decimal commas": ("a.tsv", table("name\tlat\tlon", s="\t", comma=True)),
+    "quoted decimal commas": ("a.csv", table("name,lat,lon", '{name},"{lat}","{lon}"', comma=True)),
+    "semicolons, UTF-16, decimal commas": ("a.csv", table("name;lat;lon", s=";", comma=True, encoding="utf-16")),
+    "bars": ("a.txt", table("name|lat|lon", s="|")),
+    "line ends of Windows": ("a.csv", table("name,lat,lon", ends="\r\n")),
+    "line ends of old Macs": ("a.csv", table("name,lat,lon", ends="\r")),
+    "empty lines": ("a.csv", table("\n\nname,lat,lon\n,,\n", ends="\n\n")),
+    "capitals and units": ("a.csv", table("NAME,Latitude (deg),LONGITUDE [°]")),
+    "y and x": ("a.csv", table("name,Y,X")),
+    "Finnish headers": ("a.csv", table("Nimi;Leveysaste;Pituusaste", s=";", comma=True)),
+    "east and west": ("a.csv", table("name,lat,lon,x,y", "{name},{lat},{lon},1,2")),
+    "spaces round everything": ("a.csv", table(" name , lat , long ", " {name} , {lat} ,  {lon} ")),
+    "other columns, quotes": ("a.csv", table("no,name,phone,lat,lng", '1,"{name}","09, 12",{lat},{lon}')),
+    "degree signs": ("a.csv", table("name,lat,lon", "{name},{lat}°,{lon}°")),
+    "degrees with letters": ("a.csv", table("name,lat,lon", "{name},{lat} N,E {lon}")),
+    "both in one column": ("a.csv", table("name,coordinates", '{name},"{lat},{lon}"')),
+    "a column called lat,lon": ("a.csv", table("name;lat,lon", "{name};{lat},{lon}")),
+    "both in one, decimal commas": ("a.csv", table("name\tLat / Lon", "{name}\t{lat} {lon}", comma=True)),
+    "both in one, four commas": ("a.csv", table("name;gps", "{name};{lat},{lon}", comma=True)),
+    "both in one, in brackets": ("a.csv", table("name;position", "{name};({lat}, {lon})")),
+    "both in one, longitude first with letters": ("a.csv", table("name;gps", "{name};{lon} E {lat} N")),
+    "well-known text": ("a.csv", table("name;WKT", "{name};POINT ({lon} {lat})")),
+    "degrees, minutes, seconds": (
+        "a.csv", lines_of("name;lat;lon", lambda name, lat, lon: f"{name};{DMS(lat)}N;{DMS(lon)}E"),
+    ),
+    "the same with printers' marks": (
+        "a.csv", lines_of("name;lat;lon", lambda name, lat, lon: f"{name};{DMS_PRINTED(lat)} N;{DMS_PRINTED(lon)} E"),
+    ),
+    "the same in one column": (
+        "a.csv", lines_of("name\tcoordinates", lambda name, lat, lon: f"{name}\t{DMS_PRINTED(lat)}N {DMS_PRINTED(lon)}E"),
+    ),
+    "decimal minutes": ("a.csv", lines_of("name;lat;lon", lambda name, lat, lon: f"{name};N {DM(lat)};E {DM(lon)}")),
+    "workbook": ("a.xlsx", workbook([("Name", "Lat", "Lon"), *PLACES])),
+    "workbook, numbers as text": (
+        "a.xlsx", workbook([("name", "lat", "lon"), *((n, f"{a}".replace(".", ","), f"{b}") for n, a, b in PLACES)]),
+    ),
+    "workbook, second sheet": (
+        "a.xlsx", workbook([("name", "lat", "lon"), *PLACES], before=[("Sales 2026",), ("Turku", 5)]),
+    ),
+    "workbook, rows left out": (
+        "a.xlsx", workbook([(), ("note", "name", "lat", "lon"), (), *((None, *place) for place in PLACES), ()]),
+    ),
+    "GeoJSON": ("a.geojson", geojson()),
+    "GeoJSON, capitals and a mark": ("a.json", geojson(key="NAME", mark=codecs.BOM_UTF8)),
+    "GPX 1.1": ("a.gpx", gpx()),
+    "GPX 1.0 in Latin-1, with a track": (
+        "a.GPX", gpx(version="1.0", encoding="ISO-8859-1", more='<trk><trkseg><trkpt lat="1" lon="2"/></trkseg></trk>'),
+    ),
+    "KML": ("a.kml", raw(kml_text())),
+    "KML with folders and data": ("a.kml", raw(kml_text(extended=True))),
+    "KMZ": ("a.kmz", kmz),
+    "GeoPackage": ("a.gpkg", geopackage()),
+    "GeoPackage, sets of one point": ("a.gpkg", geopackage(is_multi=True, order=">", envelope=True)),
+    "GeoPackage, ETRS89": ("a.gpkg", geopackage(system=("epsg", 4258))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PLACE_FILES)
+def test_the_same_places_in_every_kind_of_file(kind: str, tmp_path: Path) -> None:
+    name, write = PLACE_FILES[kind]
+    write(tmp_path / name)
+    found = read_places(tmp_path / name)
+    assert [place.name for place in found] == [place[0] for place in PLACES]
+    for place, (_, lat, lon) in zip(found, PLACES, strict=True):
+        assert place.lat is not None and place.lon is not None
+        assert float(great_circle_m((place.lon, place.lat), (lon, lat))) < 0.2
+
 
 CSV = "name,lat,lon,role\nDepot,60.17,24.93,start\nKamppi,60.168,24.931,\nForum,60.169,24.938,candidate\n"
 
@@ -36,27 +125,6 @@ def test_a_table(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-@pytest.mark.parametrize("start", ["", "\ufeff", "\n\n"])
-@pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_any_delimiter_with_or_without_a_mark(tmp_path: Path, delimiter: str, start: str, ends: str) -> None:
-    text = start + CSV.replace(",", delimiter).replace("\n", ends)
-    places = read_places(write(tmp_path, "a.csv", text))
-    assert [(p.name, p.lat, p.lon, p.role) for p in places] == [
-        ("Depot", 60.17, 24.93, "start"),
-        ("Kamppi", 60.168, 24.931, "candidate"),
-        ("Forum", 60.169, 24.938, "candidate"),
-    ]
-
-
-@pytest.mark.parametrize(
-    "header", ["Latitude,Longitude,Name", "lat,lng,name", "Y,X,NAME", " lat , long , name ", "lat,lon,name,x,y"]
-)
-def test_columns_by_other_names_and_in_any_order(tmp_path: Path, header: str) -> None:
-    (place,) = read_places(write(tmp_path, "a.csv", f"{header}\n 60.17 ,-24.93,Café Äijä\n"))
-    assert (place.name, place.lat, place.lon) == ("Café Äijä", 60.17, -24.93)
-
-
 def test_quotes_extra_columns_and_blank_lines(tmp_path: Path) -> None:
     text = 'name,phone,lat,lon\n\n"Bank, ""North""\r\n",09 1234,60.17,24.93\n,,,\n'.replace("\r\n", "")
     (place,) = read_places(write(tmp_path, "a.csv", text))
@@ -75,37 +143,6 @@ def test_coordinates_go_before_ids(tmp_path: Path) -> None:
     first, second = read_places(write(tmp_path, "a.csv", "id,lat,lon\n1,60.1,24.9\n2,,\n"))
     assert (first.node, first.lat, first.name) == (None, 60.1, None)
     assert (second.node, second.lat) == ("2", None)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "the file is empty"),
-        ("name,lat,lon\n", "no places in the file"),
-        ("\ufeff\n\n", "no places"),
-        ("shop,where\nA,B\n", r"line 1: expected a header with the columns name, lat, lon .*; got 'shop', 'where'"),
-        ("60.17,24.93\n", "line 1: expected a header"),
-        ("name,lat\nA,60\n", "line 1: expected a header"),
-        ("name,lat,lon\nA,60,17,24,93\n", "line 2: 5 values for 3 columns; write decimals with a point"),
-        ("name,lat,lon\nA,60 10,24.9\n", "line 2: lat: expected degrees such as 60.17 .*, got '60 10'"),
-        ("name,lat,lon\nA,60,nan\n", "line 2: lon: expected degrees"),
-        ("name,lat,lon\nA,60,\n", "line 2: expected both lat and lon"),
-        ("name,lat,lon\nA\n", "line 2: expected both lat and lon"),
-        ("name,lat,lon\nA,60,24\n,60,25\n", "line 3: this place has no name and others have one"),
-        ("name,lat,lon\nA,60,24\nB,60,25\nA,60,26\n", "line 4: the name 'A' is there twice, first in line 2"),
-        (
-            "name,lat,lon,role\nA,60,24,start\nB,60,25,start\n",
-            "line 3: the role 'start' is there twice, first in line 2",
-        ),
-        ("name,lat,lon,role\nA,60,24,depot\n", "line 2: expected a role of start, goal or candidate, got 'depot'"),
-        ('name,lat,lon\n"A,60,24\n', "not a table"),
-        ("name,lat,lon\nA\x1b[31m,60,24\n", "line 2: expected a printable name"),
-        ("name,lat,lon\nA," + "9" * 400 + ",24\n", "line 2: expected finite degrees"),
-    ],
-)
-def test_bad_tables_say_what_to_change(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(vr.FileFormatError, match=f"bad.csv.*{message}"):
-        read_places(write(tmp_path, "bad.csv", text))
 
 
 @pytest.mark.parametrize("name", ["a.geojson", "a.json"])
@@ -131,36 +168,40 @@ def test_geojson_without_properties(tmp_path: Path) -> None:
     assert second.node == "17"
 
 
+def test_all_problems_are_told_at_once_up_to_twenty(tmp_path: Path) -> None:
+    rows = ["A,60.1715,24.9404", "B,x,24.9", "C,60.1705,", "D,61.5,23.8", "A,60.1715,24.9404", "E,60,1,2,3"]
+    path = write(tmp_path, "a.csv", "\n".join(["name,lat,lon", *rows]) + "\n")
+    with pytest.raises(vr.ManyProblemsError) as caught:
+        read_places(path)
+    assert [error.line for error in caught.value.problems if isinstance(error, vr.FileFormatError)] == [3, 4, 6, 7]
+    path.write_text("name,lat,lon\n" + "".join(f"P{i},x,24.9\n" for i in range(27)))
+    with pytest.raises(vr.ManyProblemsError) as caught:
+        read_places(path)
+    *lines, last = str(caught.value).split("\n")
+    assert (len(caught.value.problems), len(lines), last) == (27, 20, "and 7 more")
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("write", "word"),
     [
-        ("", "the file is empty"),
-        ("{", "not valid JSON"),
-        ("[1]", "expected a GeoJSON FeatureCollection of Points"),
-        ('{"type": "FeatureCollection"}', "expected a GeoJSON FeatureCollection"),
-        (points(), "no places"),
-        (points(features=[3]), r"features\[0\]: expected a Feature"),
-        (points(features=[{"type": "Feature", "properties": [1]}]), r"features\[0\]: expected an object as properties"),
-        (points(({}, None)), r"features\[0\]: expected both lat and lon, or an address"),
-        (points(({}, {"type": "LineString", "coordinates": []})), "expected a Point, got 'LineString'"),
-        (points(({}, {"type": "Point", "coordinates": [1]})), r"a Point with coordinates \[longitude, latitude\]"),
-        (points(({}, {"type": "Point", "coordinates": ["1", "2"]})), "a Point with coordinates"),
-        (points(({"name": {}}, point(1, 2))), r"features\[0\]: name: expected text"),
-        (
-            points(({"name": "A"}, point(1, 2)), ({"name": "A"}, point(1, 3))),
-            r"features\[1\]: the name 'A' is there twice",
-        ),
-        (points(({"name": "A"}, point(1, 2)), ({}, point(1, 3))), r"features\[1\]: this place has no name"),
-        (points(({"role": "end"}, point(1, 2))), r"features\[0\]: expected a role"),
+        (geopackage(system=("EPSG", 3067)), "EPSG:3067"),
+        (geopackage(places=PLACES[:1], kind=2), "row 1"),
+        (geopackage(tables=("a", "b")), "a, b"),
+        (geopackage(is_multi=True, num_points=2), "row 1"),
+        (geopackage(is_empty=True), "row 1"),
     ],
 )
-def test_bad_geojson_says_what_to_change(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(vr.FileFormatError, match=f"bad.geojson.*{message}"):
-        read_places(write(tmp_path, "bad.geojson", text))
+def test_geopackages_with_something_else(tmp_path: Path, write: Writer, word: str) -> None:
+    write(tmp_path / "a.gpkg")
+    with pytest.raises(vr.FileFormatError, match=rf"a\.gpkg: .*{word}"):
+        read_places(tmp_path / "a.gpkg")
 
 
-def test_missing_files_and_unknown_formats(tmp_path: Path) -> None:
-    with pytest.raises(vr.FileFormatError, match="no such file"):
-        read_places(tmp_path / "nowhere.csv")
-    with pytest.raises(vr.InvalidInputError, match=r"places format: expected one of \.csv"):
-        read_places(tmp_path / "a.ods")
+def test_other_files_and_a_library_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.ods", "a.xls"):
+        with pytest.raises(vr.InvalidInputError, match=r"places format: expected one of \.csv"):
+            read_places(tmp_path / name)
+    (tmp_path / "a.xlsx").write_bytes(b"PK")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(vr.MissingExtraError, match="openpyxl"):
+        read_places(tmp_path / "a.xlsx")

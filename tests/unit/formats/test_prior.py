@@ -72,47 +72,6 @@ def test_starts_and_goals_need_no_weight(tmp_path: Path) -> None:
     assert read_prior(path, GRID, [*SPOTS, (0, 0)], NAMES, ends=[(0, 0)]) == (0.25, 0.5, 0.25, 0)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        (",2\n", ",-2\n", ("line 3", ">= 0", "-2")),
-        (",2\n", ",nan\n", ("line 3", "finite", "nan")),
-        (",2\n", ",inf\n", ("line 3", "finite", "inf")),
-        (",2\n", ",1e999\n", ("line 3", "finite")),
-        (",2\n", ",much\n", ("line 3", "finite", "much")),
-        (",2\n", ",\n", ("line 3", "got nothing")),
-        (",2\n", "\n", ("line 3", "got nothing")),
-        (",2\n", ',"1,500"\n', ("line 3", "a decimal comma or one between thousands")),
-        ('"0,2"', "0,2", ("line 3", "3 values for 2 columns")),
-        ("Vault", "Cellar", ("line 2", "Cellar")),
-        ("Vault", "", ("line 2",)),
-        ("Vault", '"1,3"', ("line 2", "1,3", "not among the candidates")),
-        ("Vault", "Tea room", ("line 4", "Tea room", "line 2")),
-        ('"0,2"', '"0,1"', ("line 3", "0,1", "line 2")),
-        ("Vault,1\n", "", ("no weight for Vault",)),
-        ("weight", "share", ("no column for the weight",)),
-        ("place", "thing", ("no column for the place",)),
-        (PLAIN, "place,weight\n", ("no weight for Vault",)),
-        (PLAIN, PLAIN.replace(",1", ",0").replace(",2\n", ",0\n"), ("above 0", "0 for all")),
-        (PLAIN, PLAIN.replace(",1", ",0"), ("two candidates at least",)),
-    ],
-)
-def test_what_is_refused(tmp_path: Path, old: str, new: str, words: tuple[str, ...]) -> None:
-    assert old in PLAIN
-    path = write(tmp_path, "p.csv", PLAIN.replace(old, new, 1))
-    with pytest.raises(vr.InvalidInputError) as raised:
-        read_prior(path, GRID, SPOTS, NAMES)
-    message = str(raised.value)
-    assert "\n" not in message and all(word in message for word in ("p.csv", *words))
-
-
-@pytest.mark.parametrize("weight", [None, "x", True, -1, [1], "nan"])
-def test_what_is_refused_in_geojson(tmp_path: Path, weight: object) -> None:
-    text = points(({"weight": 1}, point(24.94, 60.17)), ({"id": 12, "weight": weight}, None))
-    with pytest.raises(vr.FileFormatError, match=r"features\[1\]: expected a finite number >= 0 as weight"):
-        read_prior(write(tmp_path, "p.geojson", text), town(), [11, 12], {})
-
-
 def test_other_files(tmp_path: Path) -> None:
     with pytest.raises(vr.InvalidInputError, match=r"prior format.*\.geojson"):
         read_prior(write(tmp_path, "p.ods", PLAIN), GRID, SPOTS, NAMES)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import builtins
 import csv
 import math
 import re
@@ -98,12 +97,10 @@ def test_no_name_is_a_formula(tmp_path: Path) -> None:
     write_xlsx(book, tmp_path / "e.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "e.xlsx")["Customers"]
     cells = [sheet.cell(row, 1) for row in range(2, 8)]
-    assert [cell.value for cell in cells] == list(EVIL.values())[:0] + [EVIL[label] for label in book.candidates]
+    assert [cell.value for cell in cells] == [EVIL[label] for label in book.candidates]
     assert {cell.data_type for cell in cells} == {"s"}
-    assert "<f>" not in "".join(
-        zipfile.ZipFile(tmp_path / "e.xlsx").read(name).decode(errors="replace")
-        for name in zipfile.ZipFile(tmp_path / "e.xlsx").namelist()
-    )
+    with zipfile.ZipFile(tmp_path / "e.xlsx") as archive:
+        assert not any(b"<f>" in archive.read(name) for name in archive.namelist())
 
 
 def test_a_workbook_has_routes_and_customers_and_no_date(tmp_path: Path) -> None:
@@ -121,16 +118,3 @@ def test_a_workbook_has_routes_and_customers_and_no_date(tmp_path: Path) -> None
     with zipfile.ZipFile(tmp_path / "a.xlsx") as archive:
         assert {info.date_time[0] for info in archive.infolist()} == {1980}
         assert b"1980-01-01T00:00:00Z" in archive.read("docProps/core.xml")
-
-
-def test_without_the_library_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def refuse(name: str, *given: object, **more: object) -> object:
-        if name.startswith("openpyxl"):
-            raise ImportError
-        return real(name, *given, **more)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(vr.MissingExtraError, match="openpyxl"):
-        write_xlsx(little_book(), tmp_path / "a.xlsx")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
 import threading
@@ -11,406 +10,252 @@ from pathlib import Path
 
 import pytest
 
+from map_server import ARENA, LAST_MODIFIED, MapServer, make_zip
 from veilroute import DownloadError, InvalidInputError
 from veilroute.maps import download, find_archive_problem
 
-MakeZip = Callable[[dict[str, bytes]], bytes]
+ARCHIVE = make_zip({"arena.map": ARENA})
+HALF = len(ARCHIVE) // 2
+RESUMED = ["", f"bytes={HALF}-"]
+
+
+class Line:
+    """A download of ``ARCHIVE``: the server, the files, the pauses between attempts, and what was reported."""
+
+    def __init__(self, server: MapServer, folder: Path) -> None:
+        self.server, self.target = server, folder / "cache" / "a.zip"
+        self.part = self.target.with_name("a.zip.part")
+        self.sidecar = self.target.with_name("a.zip.part.json")
+        self.url = f"{server.url}/a.zip"
+        server.site["/a.zip"] = ARCHIVE
+        self.pauses: list[float] = []
+        self.reports: list[tuple[int, int | None]] = []
+
+    def get(self, **options: object) -> Path:
+        options = {"timeout_s": 5, "report": lambda *report: self.reports.append(report), **options}
+        return download(self.url, self.target, **options)  # type: ignore[arg-type]
+
+    def leave_half(self) -> None:
+        """A first download that is given up half way."""
+        self.server.faults.append("drop")
+        with pytest.raises(DownloadError, match=f"{HALF} bytes are kept"):
+            self.get(retries=0)
+        assert self.part.read_bytes() == ARCHIVE[:HALF] and not self.target.exists()
+        self.reports.clear()
+
+    def assert_got(self, data: bytes = ARCHIVE) -> None:
+        assert self.target.read_bytes() == data
+        assert [path.name for path in self.target.parent.iterdir()] == ["a.zip"]
 
 
 @pytest.fixture
-def archive(site: dict[str, bytes], make_zip: MakeZip, arena: bytes) -> bytes:
-    """What the server has at ``/a.zip``."""
-    site["/a.zip"] = make_zip({"arena.map": arena})
-    return site["/a.zip"]
+def line(server: MapServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Line:
+    made = Line(server, tmp_path)
+    monkeypatch.setattr("time.sleep", made.pauses.append)  # pauses are noted rather than waited for
+    return made
 
 
-@pytest.fixture
-def url(base_url: str) -> str:
-    return f"{base_url}/a.zip"
+def test_plain_download(line: Line) -> None:
+    assert line.get() == line.target
+    line.assert_got()
+    assert line.pauses == [] and line.server.asked("sent") == [str(len(ARCHIVE))]
+    assert line.reports[0] == (0, len(ARCHIVE)) and line.reports[-1] == (len(ARCHIVE), len(ARCHIVE))
+    assert line.reports == sorted(line.reports)
+    line.reports.clear()
+    line.server.habits.add("no-length")
+    line.get()
+    line.assert_got()
+    assert {total for _, total in line.reports} == {None}
 
 
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    return tmp_path / "cache" / "a.zip"
-
-
-@pytest.fixture
-def part(target: Path) -> Path:
-    return target.with_name("a.zip.part")
-
-
-@pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses between attempts, which are noted rather than waited for."""
-    noted: list[float] = []
-    monkeypatch.setattr("time.sleep", noted.append)
-    return noted
-
-
-@pytest.fixture
-def get(url: str, target: Path, pauses: list[float]) -> Callable[..., Path]:
-    def run(**options: object) -> Path:
-        return download(url, target, **{"timeout_s": 5, **options})  # type: ignore[arg-type]
-
-    return run
-
-
-def _ranges(seen: list[dict[str, str]]) -> list[str]:
-    return [record["range"] for record in seen]
-
-
-def _files(target: Path) -> list[str]:
-    return sorted(path.name for path in target.parent.iterdir())
-
-
-def test_plain_download(get: Callable[..., Path], target: Path, archive: bytes, pauses: list[float]) -> None:
-    reports: list[tuple[int, int | None]] = []
-    assert get(report=lambda done, total: reports.append((done, total))) == target
-    assert target.read_bytes() == archive
-    assert _files(target) == ["a.zip"]
-    assert pauses == []
-    assert reports[0] == (0, len(archive))
-    assert reports[-1] == (len(archive), len(archive))
-    assert [done for done, _ in reports] == sorted(done for done, _ in reports)
-
-
-def test_dropped_connection_is_resumed(
-    get: Callable[..., Path], target: Path, archive: bytes, faults: list[str], seen: list[dict[str, str]]
-) -> None:
-    faults.append("drop")
-    get()
-    half = len(archive) // 2
-    assert target.read_bytes() == archive
-    assert _ranges(seen) == ["", f"bytes={half}-"]
-    assert seen[1]["if-range"].startswith('"')
-    assert [int(record["sent"]) for record in seen] == [half, len(archive) - half]
-
-
-def test_connection_that_drops_again_and_again_still_gets_there(
-    get: Callable[..., Path], target: Path, archive: bytes, faults: list[str], pauses: list[float]
-) -> None:
-    faults.extend(["drop"] * 6)
-    get(retries=1)
-    assert target.read_bytes() == archive
-    assert pauses == [0.5] * 6
-
-
-def test_later_call_continues(
-    get: Callable[..., Path],
-    target: Path,
-    part: Path,
-    archive: bytes,
-    faults: list[str],
-    seen: list[dict[str, str]],
-) -> None:
-    faults.append("drop")
-    half = len(archive) // 2
-    with pytest.raises(DownloadError, match=f"closed after {half} of {len(archive)} bytes.*{half} bytes are kept"):
-        get(retries=0)
-    assert part.read_bytes() == archive[:half]
-    assert not target.exists()
-    reports: list[int] = []
-    get(report=lambda done, _total: reports.append(done))
-    assert reports[0] == half
-    assert target.read_bytes() == archive
-    assert _ranges(seen) == ["", f"bytes={half}-"]
-    assert _files(target) == ["a.zip"]
-
-
-@pytest.mark.parametrize("habit", ["no-validator", "weak-etag", "folded-etag"])
-def test_resume_without_a_strong_tag(
-    get: Callable[..., Path],
-    target: Path,
-    archive: bytes,
-    faults: list[str],
-    habits: set[str],
-    seen: list[dict[str, str]],
-    habit: str,
-) -> None:
-    habits.add(habit)
-    faults.append("drop")
-    get()
-    assert target.read_bytes() == archive
-    assert _ranges(seen) == ["", f"bytes={len(archive) // 2}-"]
-    assert seen[1]["if-range"] == ("" if habit == "no-validator" else "Sat, 01 Jan 2022 00:00:00 GMT")
-
-
-def test_server_without_ranges_starts_again(
-    get: Callable[..., Path],
-    target: Path,
-    archive: bytes,
-    faults: list[str],
-    habits: set[str],
-    seen: list[dict[str, str]],
-) -> None:
-    habits.add("no-range")
-    faults.append("drop")
-    get()
-    assert target.read_bytes() == archive
-    assert int(seen[1]["sent"]) == len(archive)
-
-
-def test_server_without_ranges_that_always_drops_is_given_up(
-    get: Callable[..., Path], archive: bytes, habits: set[str], seen: list[dict[str, str]]
-) -> None:
-    habits.update({"no-range", "drop"})
-    with pytest.raises(DownloadError, match="3 attempts"):
-        get(retries=2)
-    assert len(seen) == 3
-
-
-def test_changed_archive_is_not_glued(
-    get: Callable[..., Path],
-    target: Path,
-    archive: bytes,
-    site: dict[str, bytes],
-    make_zip: MakeZip,
-    faults: list[str],
-    seen: list[dict[str, str]],
-) -> None:
-    faults.append("drop")
-    with pytest.raises(DownloadError):
-        get(retries=0)
-    site["/a.zip"] = make_zip({"arena.map": b"#" * 20_000})
-    get(retries=0)
-    assert target.read_bytes() == site["/a.zip"]
-    assert seen[1]["range"]
-    assert len(seen) == 2
-
-
-@pytest.mark.parametrize("size", [20_000, 9_000])
-def test_changed_archive_is_noticed_when_the_server_ignores_if_range(
-    get: Callable[..., Path],
-    target: Path,
-    archive: bytes,
-    site: dict[str, bytes],
-    make_zip: MakeZip,
-    faults: list[str],
-    habits: set[str],
-    seen: list[dict[str, str]],
-    size: int,
-) -> None:
-    habits.add("ignore-if-range")
-    faults.append("drop")
-    with pytest.raises(DownloadError):
-        get(retries=0)
-    site["/a.zip"] = make_zip({"arena.map": b"#" * size})
-    get(retries=0)
-    assert target.read_bytes() == site["/a.zip"]
-    assert [bool(asked) for asked in _ranges(seen)] == [False, True, False]
-
-
-def test_part_of_unknown_or_other_origin_is_dropped(
-    get: Callable[..., Path], url: str, target: Path, part: Path, archive: bytes, seen: list[dict[str, str]]
-) -> None:
-    sidecar = part.with_name(part.name + ".json")
-    part.parent.mkdir()
-    for note in (
-        None,
-        "{",
-        '{"other": 1}',
-        "[]",
-        json.dumps({"url": "http://elsewhere.example/a.zip", "etag": '"x"'}),
-        json.dumps({"url": url, "etag": 5}),
-    ):
-        part.write_bytes(b"old bytes")
-        if note is not None:
-            sidecar.write_text(note)
-        get()
-        assert target.read_bytes() == archive
-    assert set(_ranges(seen)) == {""}
-
-
-def test_complete_part_is_accepted(
-    get: Callable[..., Path], target: Path, part: Path, archive: bytes, faults: list[str], seen: list[dict[str, str]]
-) -> None:
-    faults.append("drop")
-    with pytest.raises(DownloadError):
-        get(retries=0)
-    part.write_bytes(archive)
-    reports: list[tuple[int, int | None]] = []
-    get(report=lambda done, total: reports.append((done, total)))
-    assert target.read_bytes() == archive
-    assert reports == [(len(archive), len(archive))]
-    assert [record["sent"] for record in seen][1:] == ["0"]
-
-
-def test_part_beyond_the_end_starts_again(
-    get: Callable[..., Path], target: Path, part: Path, archive: bytes, faults: list[str], seen: list[dict[str, str]]
-) -> None:
-    faults.append("drop")
-    with pytest.raises(DownloadError):
-        get(retries=0)
-    part.write_bytes(archive + b"more")
-    get(retries=0)
-    assert target.read_bytes() == archive
-    assert _ranges(seen)[1:] == [f"bytes={len(archive) + 4}-", ""]
-
-
-def test_wrong_range_starts_again(
-    get: Callable[..., Path], target: Path, archive: bytes, faults: list[str], seen: list[dict[str, str]]
-) -> None:
-    faults.extend(["drop", "off-by-one"])
-    get()
-    assert target.read_bytes() == archive
-    assert [bool(asked) for asked in _ranges(seen)] == [False, True, False]
-
-
-def test_server_errors_are_retried_with_growing_pauses(
-    get: Callable[..., Path], target: Path, archive: bytes, faults: list[str], pauses: list[float]
-) -> None:
-    faults.extend(["500", "503"])
-    get()
-    assert target.read_bytes() == archive
-    assert pauses == [0.5, 1.0]
-
-
-def test_server_errors_are_given_up(
-    get: Callable[..., Path], archive: bytes, url: str, habits: set[str], pauses: list[float], seen: list[object]
-) -> None:
-    habits.add("500")
-    with pytest.raises(DownloadError, match=r"500 .*5 attempts\); check --url or register local copies") as caught:
-        get()
-    assert url in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert pauses == [0.5, 1.0, 2.0, 4.0]
-    assert len(seen) == 5
-
-
-@pytest.mark.parametrize("status", ["404", "403", "410", "416"])
-def test_refusals_are_final(
-    get: Callable[..., Path], target: Path, url: str, habits: set[str], seen: list[object], status: str
-) -> None:
-    habits.add(status)
-    with pytest.raises(DownloadError, match=f"{status}.*check --url or register local copies with") as caught:
-        get()
-    assert url in str(caught.value)
-    assert "'veilroute maps add DIR'" in str(caught.value)
-    assert len(seen) == 1
-    assert not target.parent.exists()
-
-
-def test_refusal_keeps_the_part(get: Callable[..., Path], part: Path, archive: bytes, faults: list[str]) -> None:
-    faults.extend(["drop", "404"])
+def test_faults_that_pass_are_retried(line: Line) -> None:
+    line.server.faults += ["500", "503", "425"]
+    line.get()
+    line.assert_got()
+    assert line.pauses == [0.5, 1.0, 2.0]
+    # A line that drops again and again still gets there: only attempts that bring nothing new count.
+    line.server.faults += ["drop"] * 6
+    line.get(retries=1)
+    line.assert_got()
+    assert line.pauses[3:] == [0.5] * 6
+    # A later call goes on where an earlier one was given up, also after a refusal, which is final.
+    line.target.unlink()
+    line.leave_half()
+    line.server.faults.append("404")
     with pytest.raises(DownloadError, match="404"):
-        get()
-    assert part.read_bytes() == archive[: len(archive) // 2]
+        line.get()
+    assert line.part.read_bytes() == ARCHIVE[:HALF]
+    line.get()
+    line.assert_got()
+    assert line.reports[0] == (HALF, len(ARCHIVE)) and line.server.asked("range")[-3:] == [*RESUMED, RESUMED[1]]
 
 
-def test_unexpected_status_is_final(get: Callable[..., Path], base_url: str, target: Path) -> None:
-    listener = socket.create_server(("127.0.0.1", 0))
-    with listener:
-
-        def answer() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(4096)
-                connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        with pytest.raises(DownloadError, match="204 No Content"):
-            download(f"http://127.0.0.1:{listener.getsockname()[1]}/a.zip", target)
-        thread.join()
-
-
-def test_stall_is_resumed(
-    get: Callable[..., Path], target: Path, archive: bytes, faults: list[str], seen: list[dict[str, str]]
+@pytest.mark.parametrize(
+    ("faults", "habits", "ranges", "condition"),
+    [
+        ("drop", "", RESUMED, '"'),
+        ("stall", "", RESUMED, '"'),
+        ("drop", "weak-etag", RESUMED, LAST_MODIFIED),
+        ("drop", "folded-etag", RESUMED, LAST_MODIFIED),
+        ("drop", "no-validator", RESUMED, ""),
+        ("drop", "no-range", RESUMED, '"'),
+        ("drop,off-by-one", "", [*RESUMED, ""], '"'),  # another range than was asked for
+        ("drop", "no-length", ["", ""], ""),  # cut short, which only the archive shows
+    ],
+)
+def test_what_breaks_off_is_resumed_or_fetched_again(
+    line: Line, faults: str, habits: str, ranges: list[str], condition: str
 ) -> None:
-    faults.append("stall")
-    get(timeout_s=0.3)
-    assert target.read_bytes() == archive
-    assert _ranges(seen) == ["", f"bytes={len(archive) // 2}-"]
+    line.server.faults += faults.split(",")
+    line.server.habits.update(habits.split())
+    line.get(timeout_s=0.3)
+    line.assert_got()
+    assert line.server.asked("range") == ranges
+    found = line.server.seen[1]["if-range"]
+    assert found.startswith(condition) and bool(found) == bool(condition)
+    if ranges == RESUMED:
+        rest = len(ARCHIVE) - HALF * (habits != "no-range")
+        assert line.server.asked("sent") == [str(HALF), str(rest)] and line.pauses == [0.5]
 
 
-def test_stall_is_given_up_and_keeps_the_part(
-    get: Callable[..., Path], part: Path, archive: bytes, faults: list[str]
+@pytest.mark.parametrize("habit", ["", "ignore-if-range"])
+@pytest.mark.parametrize("size", [20_000, 9_000])  # larger and smaller than the archive was
+def test_two_versions_are_never_glued(line: Line, size: int, habit: str) -> None:
+    line.leave_half()
+    line.server.site["/a.zip"] = changed = make_zip({"arena.map": b"#" * size})
+    line.server.habits.update(habit.split())
+    line.get(retries=0)
+    line.assert_got(changed)
+    assert line.server.asked("range") == [*RESUMED, *[""] * bool(habit)]
+
+
+def test_a_part_of_unknown_or_other_origin_is_dropped(line: Line) -> None:
+    elsewhere = {"url": "http://elsewhere.example/a.zip", "version": '"x"'}
+    for note in (None, "{", '{"other": 1}', "[]", json.dumps(elsewhere), json.dumps({"url": line.url, "version": 5})):
+        line.part.parent.mkdir(exist_ok=True)
+        line.part.write_bytes(b"old bytes")
+        if note is not None:
+            line.sidecar.write_text(note)
+        line.get()
+        line.assert_got()
+    assert set(line.server.asked("range")) == {""}
+
+
+def test_a_part_that_is_whole_is_taken_and_one_that_is_longer_is_not(line: Line) -> None:
+    line.leave_half()
+    line.part.write_bytes(ARCHIVE)
+    line.get()
+    line.assert_got()
+    assert line.reports == [(len(ARCHIVE), len(ARCHIVE))] and line.server.asked("sent")[1:] == ["0"]
+    line.target.unlink()
+    line.leave_half()
+    line.part.write_bytes(ARCHIVE + b"more")
+    line.get(retries=0)
+    line.assert_got()
+    assert line.server.asked("range")[-2:] == [f"bytes={len(ARCHIVE) + 4}-", ""]
+
+
+@pytest.mark.parametrize(
+    ("habits", "retries", "num_asked", "pauses", "words"),
+    [
+        ("500", 4, 5, [0.5, 1.0, 2.0, 4.0], r"500 .*\(5 attempts\)"),
+        ("429", 6, 7, [0.5, 1.0, 2.0, 4.0, 8.0, 8.0], r"429 .*\(7 attempts\)"),
+        ("408", 0, 1, [], r"408 .*\(1 attempt\)"),
+        ("no-range drop", 2, 3, [0.5, 1.0], r"closed after \d+ of \d+ bytes \(3 attempts\); \d+ bytes are kept"),
+        ("overstate no-range", 1, 2, [0.5], f"closed after {len(ARCHIVE)} of {len(ARCHIVE) + 100} bytes"),
+        ("stall", 0, 1, [], r"no answer for 0\.2 s \(1 attempt\); \d+ bytes are kept"),
+        # Refusals are final.
+        *((str(status), 4, 1, [], f"the server answered {status}") for status in (400, 403, 404, 410, 416, 499)),
+    ],
+)
+def test_what_does_not_pass_is_given_up(
+    line: Line, habits: str, retries: int, num_asked: int, pauses: list[float], words: str
 ) -> None:
-    faults.append("stall")
-    with pytest.raises(DownloadError, match=r"no answer for 0\.2 s \(1 attempt\).*are kept"):
-        get(timeout_s=0.2, retries=0)
-    assert part.read_bytes() == archive[: len(archive) // 2]
+    line.server.habits.update(habits.split())
+    with pytest.raises(DownloadError, match=words) as caught:
+        line.get(retries=retries, timeout_s=0.2)
+    assert line.url in str(caught.value) and "'veilroute maps add DIR'" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert (len(line.server.seen), line.pauses) == (num_asked, pauses)
+    assert not line.target.exists() and line.part.exists() == ("kept" in str(caught.value))
 
 
-def test_silence_before_the_answer(target: Path) -> None:
+def test_redirects_are_followed_over_http_only(line: Line, tmp_path: Path) -> None:
+    line.server.site["/moved.zip"] = ARCHIVE
+    line.server.faults += ["302 /moved.zip", "drop"]
+    line.get()
+    line.assert_got()
+    assert line.server.asked() == ["/a.zip", "/moved.zip", "/a.zip"], "it goes on from the address that was asked for"
+    (tmp_path / "local.zip").write_bytes(ARCHIVE)
+    for elsewhere in (f"file://{tmp_path}/local.zip", "/a.zip"):  # and one that never ends
+        line.target.unlink(missing_ok=True)
+        line.server.habits = {"302", elsewhere}
+        with pytest.raises(DownloadError, match="302"):
+            line.get(retries=0)
+        assert not line.target.exists()
+
+
+def _answer_once(listener: socket.socket, answer: bytes) -> threading.Thread:
+    def run() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(4096)
+            connection.sendall(answer)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"HTTP/1.1 204 No Content\r\n\r\n", "204 No Content"),
+        (b"SSH-2.0-something else\r\n", "no connection"),
+        (b"", r"no answer for 0\.1 s"),
+        (None, r"no connection \(.*2 attempts"),
+    ],
+)
+def test_a_server_of_another_kind_or_none(line: Line, answer: bytes | None, words: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/a.zip"
-        with pytest.raises(DownloadError, match=r"no answer for 0\.1 s"):
-            download(url, target, retries=0, timeout_s=0.1)
+        if answer is None:
+            listener.close()
+        thread = _answer_once(listener, answer) if answer else None
+        with pytest.raises(DownloadError, match=words):
+            download(url, line.target, retries=answer is None, timeout_s=0.1 if answer == b"" else 5)
+        if thread is not None:
+            thread.join()
 
 
-def test_no_server(target: Path, pauses: list[float]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(DownloadError, match=r"no connection \(.*3 attempts"):
-        download(f"http://127.0.0.1:{port}/a.zip", target, retries=2)
-    assert pauses == [0.5, 1.0]
+DAMAGED = ARCHIVE[:HALF] + bytes([ARCHIVE[HALF] ^ 1]) + ARCHIVE[HALF + 1 :]
 
 
-def test_overstated_length_is_not_taken_for_complete(
-    get: Callable[..., Path], target: Path, part: Path, archive: bytes, habits: set[str]
-) -> None:
-    habits.update({"overstate", "no-range"})
-    with pytest.raises(DownloadError, match=f"closed after {len(archive)} of {len(archive) + 100} bytes"):
-        get(retries=1)
-    assert part.exists()
-    assert not target.exists()
-
-
-def test_unknown_length(get: Callable[..., Path], target: Path, archive: bytes, habits: set[str]) -> None:
-    habits.add("no-length")
-    reports: list[tuple[int, int | None]] = []
-    get(report=lambda done, total: reports.append((done, total)))
-    assert target.read_bytes() == archive
-    assert {total for _, total in reports} == {None}
-
-
-def test_unknown_length_cut_short_is_damage(
-    get: Callable[..., Path], target: Path, archive: bytes, habits: set[str], faults: list[str]
-) -> None:
-    habits.add("no-length")
-    faults.append("drop")
-    get()
-    assert target.read_bytes() == archive
-
-
-def _damage(archive: bytes) -> bytes:
-    middle = len(archive) // 2
-    return archive[:middle] + bytes([archive[middle] ^ 1]) + archive[middle + 1 :]
-
-
-def test_damaged_archive_is_fetched_once_more_then_refused(
-    get: Callable[..., Path], target: Path, archive: bytes, site: dict[str, bytes], seen: list[dict[str, str]]
-) -> None:
-    site["/a.zip"] = _damage(archive)
-    with pytest.raises(DownloadError, match=r"damaged both times \(arena\.map does not unpack\)"):
-        get()
-    assert _ranges(seen) == ["", ""]
-    assert _files(target) == []
-
-
-def test_damaged_archive_is_fetched_once_more_and_accepted(
-    get: Callable[..., Path], target: Path, archive: bytes, site: dict[str, bytes]
-) -> None:
-    site["/a.zip"] = _damage(archive)
+@pytest.mark.parametrize(
+    ("served", "words"),
+    [(DAMAGED, r"arena\.map does not unpack"), (b"<html>the hotel's network</html>", "no sound zip archive")],
+)
+def test_damage_is_fetched_once_more_and_then_refused(line: Line, served: bytes, words: str) -> None:
+    line.get()
+    line.server.site["/a.zip"] = served
+    with pytest.raises(DownloadError, match=f"damaged both times .{words}"):
+        line.get()
+    assert line.server.asked("range") == ["", "", ""]
+    line.assert_got()  # what was there before
 
     def mend(done: int, total: int | None) -> None:
         if done == total:
-            site["/a.zip"] = archive
+            line.server.site["/a.zip"] = make_zip({"new.map": b"x"})
 
-    get(report=mend)
-    assert target.read_bytes() == archive
-
-
-def test_page_in_place_of_an_archive(get: Callable[..., Path], site: dict[str, bytes]) -> None:
-    site["/a.zip"] = b"<html>Please log in to the hotel's network</html>"
-    with pytest.raises(DownloadError, match="no sound zip archive"):
-        get()
+    line.get(report=mend)
+    line.assert_got(make_zip({"new.map": b"x"}))
 
 
-def test_any_truncation_or_flip_gives_a_clean_error(tmp_path: Path, make_zip: MakeZip) -> None:
+def test_any_truncation_or_flip_gives_a_clean_error(tmp_path: Path) -> None:
     whole = make_zip({"a.map": b"0123456789", "b.map": b"abc"})
     file = tmp_path / "x.zip"
+    file.write_bytes(whole)
+    assert not find_archive_problem(file)
     for end in range(len(whole)):
         file.write_bytes(whole[:end])
         assert find_archive_problem(file)
@@ -420,59 +265,54 @@ def test_any_truncation_or_flip_gives_a_clean_error(tmp_path: Path, make_zip: Ma
             find_archive_problem(file)  # some flips are harmless; none may raise
 
 
-def test_interrupt_keeps_the_part(get: Callable[..., Path], target: Path, part: Path, archive: bytes) -> None:
-    def interrupt(done: int, _total: int | None) -> None:
-        if done:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        get(report=interrupt)
-    assert part.stat().st_size > 0
-    assert archive.startswith(part.read_bytes())
-    get()
-    assert target.read_bytes() == archive
+def _interrupt(done: int, _total: int | None) -> None:
+    if done:
+        raise KeyboardInterrupt
 
 
-def test_stop_keeps_the_part(
-    get: Callable[..., Path], target: Path, part: Path, archive: bytes, faults: list[str]
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [({"report": _interrupt}, KeyboardInterrupt), ({"should_stop": lambda: True}, DownloadError)],
+)
+def test_an_interrupt_and_a_stop_keep_what_has_arrived(
+    line: Line, options: dict[str, Callable[..., object]], error: type[BaseException]
 ) -> None:
-    faults.append("drop")
-    with contextlib.suppress(DownloadError):
-        get(retries=0)
-    with pytest.raises(DownloadError, match="stopped after"):
-        get(should_stop=lambda: True)
-    assert part.read_bytes() == archive[: len(archive) // 2]
-    assert not target.exists()
+    line.leave_half()
+    with pytest.raises(error):
+        line.get(**options)
+    assert line.part.read_bytes() == ARCHIVE[: line.part.stat().st_size] and line.part.stat().st_size >= HALF
+    assert not line.target.exists()
+    line.get()
+    line.assert_got()
+    assert "" not in line.server.asked("range")[1:]
 
 
-def test_failed_download_leaves_the_old_target(
-    get: Callable[..., Path], target: Path, archive: bytes, site: dict[str, bytes]
-) -> None:
-    get()
-    site["/a.zip"] = b"rubbish"
-    with pytest.raises(DownloadError):
-        get()
-    assert target.read_bytes() == archive
-
-
-def test_place_that_cannot_be_written(url: str, archive: bytes, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written(line: Line, tmp_path: Path) -> None:
     (tmp_path / "blocked").write_text("a file")
     with pytest.raises(DownloadError, match=r"cannot be written .* set VEILROUTE_CACHE"):
-        download(url, tmp_path / "blocked" / "a.zip")
+        download(line.url, tmp_path / "blocked" / "a.zip")
 
 
 @pytest.mark.parametrize(
     "address",
-    ["file:///etc/passwd", "movingai.com/a.zip", "http://", "http://host:port/a", "http://a b/c", "http://hóst/", ""],
+    [
+        "file:///etc/passwd",
+        "a.com/a.zip",
+        "http://",
+        "http://h:port/a",
+        "http://h:0/",
+        "http://a b/c",
+        "http://hó/",
+        "",
+    ],
 )
-def test_unusable_address(address: str, target: Path) -> None:
+def test_unusable_addresses(address: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="--url: expected an address such as https://"):
-        download(address, target)
+        download(address, tmp_path / "a.zip")
 
 
-@pytest.mark.parametrize(
-    "options", [{"retries": -1}, {"timeout_s": 0}, {"timeout_s": float("nan")}, {"timeout_s": 1e9}]
-)
-def test_unusable_options(get: Callable[..., Path], options: dict[str, float]) -> None:
+@pytest.mark.parametrize("options", [{"retries": -1}, *({"timeout_s": s} for s in (0, float("nan"), 86401))])
+def test_unusable_options(line: Line, options: dict[str, float]) -> None:
     with pytest.raises(InvalidInputError):
-        get(**options)
+        line.get(**options)
+    assert not line.server.seen

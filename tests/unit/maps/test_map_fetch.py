@@ -1,142 +1,106 @@
-"""From a base address to maps in the store."""
+"""From a base address to maps in the store, by the library and by `veilroute maps list|get|add`."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner, Result
 
+from map_server import ARENA, CATALOGUE, OFFERED, MapServer, make_zip
 from veilroute import DownloadError, InvalidInputError
+from veilroute.cli import app
 from veilroute.maps import MapStore, fetch_sets, resolve_base_url
 
-MakeZip = Callable[[dict[str, bytes]], bytes]
+Run = Callable[..., Result]
+ALTERED = make_zip({"arena.map": ARENA.replace(b"@", b".", 1)})
 
 
-def _paths(seen: list[dict[str, str]]) -> list[str]:
-    return [record["path"] for record in seen]
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command with the test catalogue."""
+    monkeypatch.setattr("veilroute.cli.maps.MapStore", partial(MapStore, catalogue=CATALOGUE))
+    monkeypatch.setenv("COLUMNS", "120")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    return lambda *words: CliRunner().invoke(app, list(words))
 
 
-def test_fetch_installs_and_then_skips(
-    store: MapStore, base_url: str, served: dict[str, dict[str, bytes]], seen: list[dict[str, str]]
-) -> None:
+def files_below(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_what_is_fetched_is_installed_and_not_fetched_twice(store: MapStore, server: MapServer) -> None:
     reports: list[tuple[str, int, int | None]] = []
-    fetched = fetch_sets(store, base_url=base_url + "/", report=lambda *report: reports.append(report))
-    assert [(one.archive, one.was_present, one.num_files) for one in fetched] == [
-        ("dao/dao-map.zip", False, 2),
-        ("dao/dao-scen.zip", False, 1),
-        ("street/street-map.zip", False, 1),
-        ("street/street-scen.zip", False, 1),
+    fetched = fetch_sets(store, base_url=server.url + "/", report=lambda *report: reports.append(report))
+    assert [(f"/{one.archive}", one.was_present, one.num_files) for one in fetched] == [
+        (path, False, len(files)) for path, files in OFFERED.items()
     ]
-    assert _paths(seen) == list(served)
+    assert server.asked() == list(OFFERED)
     assert {archive for archive, _, _ in reports} == {one.archive for one in fetched}
-    assert [(stored.name, stored.verified) for stored in store.list_maps()] == [
-        ("arena.map", True),
-        ("other.map", False),
-        ("Town.map", False),
-    ]
-    assert not [path for path in store.archive_directory.rglob("*") if path.is_file()]
-    again = fetch_sets(store, base_url=base_url)
-    assert all(one.was_present for one in again)
-    assert len(seen) == 4
-
-
-def test_fetch_some(
-    store: MapStore, base_url: str, served: dict[str, dict[str, bytes]], seen: list[dict[str, str]]
-) -> None:
-    fetch_sets(store, ["street", "street"], base_url=base_url, scenarios=False)
-    assert _paths(seen) == ["/street/street-map.zip"]
-    fetch_sets(store, ["street"], base_url=base_url)
-    assert _paths(seen)[1:] == ["/street/street-scen.zip"]
-
-
-@pytest.mark.parametrize("with_crlf", [False, True])
-def test_both_line_ends_are_accepted(
-    store: MapStore,
-    base_url: str,
-    site: dict[str, bytes],
-    make_zip: MakeZip,
-    arena: bytes,
-    with_crlf: bool,
-) -> None:
-    site["/dao/dao-map.zip"] = make_zip({"arena.map": arena.replace(b"\n", b"\r\n") if with_crlf else arena})
-    fetch_sets(store, ["dao"], base_url=base_url, scenarios=False)
-    assert store.list_maps()[0].verified
-
-
-def test_force_fetches_again(
-    store: MapStore, base_url: str, served: dict[str, dict[str, bytes]], seen: list[dict[str, str]]
-) -> None:
-    fetch_sets(store, ["dao"], base_url=base_url, scenarios=False)
-    (one,) = fetch_sets(store, ["dao"], base_url=base_url, scenarios=False, force=True)
-    assert not one.was_present
-    assert len(seen) == 2
-
-
-def test_damaged_file_is_fetched_again(
-    store: MapStore, base_url: str, served: dict[str, dict[str, bytes]], arena: bytes
-) -> None:
-    fetch_sets(store, ["dao"], base_url=base_url)
+    listed = [(stored.name, stored.verified) for stored in store.list_maps()]
+    assert listed == [("arena.map", True), ("other.map", False), ("Town.map", False)]
+    assert files_below(store.archive_directory) == []
+    again = fetch_sets(store, base_url=server.url)
+    assert all(one.was_present and one.num_files == 0 for one in again) and len(server.seen) == 4
+    (one,) = fetch_sets(store, ["dao"], base_url=server.url, scenarios=False, force=True)
+    assert not one.was_present and server.asked()[4:] == ["/dao/dao-map.zip"]
     (store.root / "dao" / "arena.map").write_bytes(b"broken")
-    assert [one.was_present for one in fetch_sets(store, ["dao"], base_url=base_url)] == [False, True]
-    assert store.find("arena").read_bytes() == arena
+    assert [one.was_present for one in fetch_sets(store, ["dao"], base_url=server.url)] == [False, True]
+    assert store.find("arena").read_bytes() == ARENA
 
 
-def test_altered_pinned_map_is_refused_and_not_kept(
-    store: MapStore,
-    base_url: str,
-    served: dict[str, dict[str, bytes]],
-    site: dict[str, bytes],
-    make_zip: MakeZip,
-    arena: bytes,
-) -> None:
-    sound = site["/dao/dao-map.zip"]
-    site["/dao/dao-map.zip"] = make_zip({"arena.map": arena.replace(b"@", b".", 1)})
-    with pytest.raises(DownloadError, match=r"arena\.map is not the map that the paper used"):
-        fetch_sets(store, ["dao"], base_url=base_url)
-    assert store.list_maps() == []
-    assert not [path for path in store.root.rglob("*") if path.is_file()]
-    site["/dao/dao-map.zip"] = sound
-    fetch_sets(store, ["dao"], base_url=base_url)
-    assert store.find("arena").read_bytes() == arena
-
-
-def test_archive_without_a_pinned_map_is_refused(
-    store: MapStore, base_url: str, site: dict[str, bytes], make_zip: MakeZip
-) -> None:
-    site["/dao/dao-map.zip"] = make_zip({"other.map": b"x"})
-    with pytest.raises(DownloadError, match=r"arena\.map not in the archive"):
-        fetch_sets(store, ["dao"], base_url=base_url)
-
-
-def test_sound_archive_left_by_a_killed_run_is_used(
-    store: MapStore, base_url: str, site: dict[str, bytes], make_zip: MakeZip, arena: bytes, seen: list[object]
-) -> None:
-    left = store.archive_directory / "dao" / "dao-map.zip"
-    left.parent.mkdir(parents=True)
-    left.write_bytes(make_zip({"arena.map": arena}))
-    fetch_sets(store, ["dao"], base_url=base_url, scenarios=False)
-    assert seen == []
-    assert store.find("arena").read_bytes() == arena
-    assert not left.exists()
-
-
-def test_first_set_stays_when_the_second_fails(
-    store: MapStore, base_url: str, served: dict[str, dict[str, bytes]], site: dict[str, bytes]
-) -> None:
-    del site["/street/street-map.zip"]
-    with pytest.raises(DownloadError, match=r"street/street-map\.zip: the server answered 404"):
-        fetch_sets(store, base_url=base_url)
-    assert store.is_installed("dao", "dao-map.zip")
-    assert store.is_installed("dao", "dao-scen.zip")
-
-
-def test_unknown_set(store: MapStore, base_url: str, seen: list[object]) -> None:
+def test_some_sets_only(store: MapStore, server: MapServer) -> None:
+    fetch_sets(store, ["street", "street"], base_url=server.url, scenarios=False)
+    assert server.asked() == ["/street/street-map.zip"]
+    fetch_sets(store, ["street"], base_url=server.url)
+    assert server.asked()[1:] == ["/street/street-scen.zip"]
     with pytest.raises(InvalidInputError, match="one of dao, street, got 'moon'"):
-        fetch_sets(store, ["dao", "moon"], base_url=base_url)
-    assert seen == []
+        fetch_sets(store, ["dao", "moon"], base_url=server.url)
+    assert len(server.seen) == 2
 
 
-def test_base_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_altered_map_is_refused_and_not_kept(store: MapStore, server: MapServer) -> None:
+    server.site["/dao/dao-map.zip"] = ALTERED
+    with pytest.raises(DownloadError, match=r"arena\.map is not the map that the paper used"):
+        fetch_sets(store, ["dao"], base_url=server.url)
+    assert store.list_maps() == [] and files_below(store.root) == []
+    server.site["/dao/dao-map.zip"] = make_zip({"other.map": b"x"})
+    with pytest.raises(DownloadError, match=r"arena\.map not in the archive"):
+        fetch_sets(store, ["dao"], base_url=server.url)
+    server.site["/dao/dao-map.zip"] = make_zip({"arena.map": ARENA.replace(b"\n", b"\r\n")})
+    fetch_sets(store, ["dao"], base_url=server.url, scenarios=False, force=True)
+    assert {stored.name: stored.verified for stored in store.list_maps()} == {"arena.map": True, "other.map": False}
+
+
+@pytest.mark.parametrize(("left", "num_asked"), [(make_zip({"arena.map": ARENA}), 0), (b"PK half", 1), (ALTERED, 0)])
+def test_what_a_killed_run_left_is_used_if_it_is_sound(
+    store: MapStore, server: MapServer, left: bytes, num_asked: int
+) -> None:
+    """Killed between download and installation."""
+    path = store.archive_directory / "dao" / "dao-map.zip"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(left)
+    if left == ALTERED:
+        with pytest.raises(DownloadError, match="is not the map"):
+            fetch_sets(store, ["dao"], base_url=server.url, scenarios=False)
+    else:
+        fetch_sets(store, ["dao"], base_url=server.url, scenarios=False)
+        assert store.find("arena").read_bytes() == ARENA
+    assert len(server.seen) == num_asked and not path.exists()
+
+
+def test_the_first_set_stays_when_the_second_fails(store: MapStore, server: MapServer) -> None:
+    del server.site["/street/street-map.zip"]
+    with pytest.raises(DownloadError, match=r"street/street-map\.zip: the server answered 404"):
+        fetch_sets(store, base_url=server.url)
+    assert store.is_installed("dao", "dao-map.zip") and store.is_installed("dao", "dao-scen.zip")
+
+
+def test_the_base_address(monkeypatch: pytest.MonkeyPatch) -> None:
     assert resolve_base_url() == "https://movingai.com/benchmarks"
     monkeypatch.setenv("VEILROUTE_MAPS_URL", "http://mirror.example/maps/")
     assert resolve_base_url() == "http://mirror.example/maps"
@@ -144,3 +108,69 @@ def test_base_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VEILROUTE_MAPS_URL", "mirror.example")
     with pytest.raises(InvalidInputError, match="VEILROUTE_MAPS_URL: expected an address"):
         resolve_base_url()
+
+
+# -- the commands
+
+
+def test_added_maps_are_listed(run: Run, tmp_path: Path) -> None:
+    empty = run("list")
+    assert empty.exit_code == 0 and "not here: arena.map;" in empty.stdout
+    assert not (tmp_path / "cache").exists()
+    local = tmp_path / "local"
+    local.mkdir()
+    for name, data in {"arena.map": ARENA, "arena.map.scen": b"version 1\n", "[red]mine.map": b"x"}.items():
+        (local / name).write_bytes(data)
+    added = run("add", str(local))
+    assert (added.exit_code, added.stderr) == (0, "") and added.stdout.startswith("3 files registered, 1 of them")
+    lines = run("list").stdout.splitlines()
+    (row,) = [line for line in lines if "arena.map" in line]
+    assert [word.strip() for word in row.strip("│ ").split("│")] == [
+        "arena.map", "dao", f"{len(ARENA):,}", "verified", "yes", "added"
+    ]  # fmt: skip
+    assert any("[red]mine.map" in line and "unverified" in line for line in lines)
+    (local / "[red]mine.map").unlink()
+    data = json.loads(run("list", "--json").stdout)
+    assert (data["absent"], data["cache"]) == ([], str(tmp_path / "cache" / "maps"))
+    assert data["maps"][0] == {
+        "name": "arena.map", "set": "dao", "path": str(local / "arena.map"), "num_bytes": len(ARENA),
+        "state": "verified", "verified": True, "source": "added", "scenarios": str(local / "arena.map.scen"),
+    }  # fmt: skip
+    assert (data["maps"][1]["state"], data["maps"][1]["scenarios"]) == ("missing", None)
+    (local / "arena.map").write_bytes(b"altered")
+    altered = run("add", str(local))
+    assert isinstance(altered.exception, InvalidInputError) and "1 refused" in str(altered.exception)
+    assert "arena.map: refused" in altered.stderr and "1 files registered" in altered.stdout
+
+
+def test_the_command_fetches(run: Run, server: MapServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run("get", "--url", server.url)
+    assert done.exit_code == 0 and "dao/dao-map.zip: 2 files installed\n" in done.stdout, done.exception
+    assert "fetching street/street-scen.zip\n" in done.stderr
+    monkeypatch.setenv("VEILROUTE_MAPS_URL", server.url)
+    again = run("get")
+    assert again.stdout.count("here already") == len(server.seen) == 4 and again.stderr == ""
+    run("get", "dao", "--force", "--no-scenarios")
+    assert server.asked()[4:] == ["/dao/dao-map.zip"]
+    for words in (
+        ("get", "moon"),
+        ("get", "--url", "nonsense"),
+        ("get", "--timeout", "0", "--force"),
+        ("add", "nowhere"),
+    ):
+        assert isinstance(run(*words).exception, InvalidInputError)
+
+    def interrupt(self: object, *_: object, completed: int = 0, **__: object) -> None:
+        if completed:
+            raise KeyboardInterrupt
+
+    monkeypatch.setenv("FORCE_COLOR", "1")  # progress as on a terminal
+    monkeypatch.setenv("TERM", "xterm")
+    with monkeypatch.context() as patched:
+        patched.setattr("rich.progress.Progress.update", interrupt)
+        result = run("get", "dao", "--force")
+    assert result.exit_code != 0 and "the same command continues" in result.stderr
+    (part,) = (MapStore().archive_directory / "dao").glob("*.part")
+    assert server.site["/dao/dao-map.zip"].startswith(part.read_bytes()) and part.stat().st_size
+    result = run("get", "dao", "--force")
+    assert result.exit_code == 0 and "dao/dao-map.zip" in result.stderr

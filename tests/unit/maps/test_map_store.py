@@ -1,28 +1,30 @@
-"""The store: listing, finding, adding, installing."""
+"""The catalogue, and the store: listing, finding, adding, installing."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import zipfile
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from map_server import ARENA, make_zip
 from veilroute import DownloadError, FileFormatError, InvalidInputError
-from veilroute.maps import MapStore, StoredMap
-from veilroute.maps import store as store_module
+from veilroute.maps import CATALOGUE, MapStore, StoredMap, find_archive_problem, hash_text
 
-MakeZip = Callable[[dict[str, bytes]], bytes]
+CRLF = ARENA.replace(b"\n", b"\r\n")
+LARGEST = 64 << 20  # bytes of a map or scenario
+Install = Callable[[dict[str, bytes]], list[str]]
 
 
 @pytest.fixture
-def install(store: MapStore, tmp_path: Path, make_zip: MakeZip) -> Callable[[dict[str, bytes]], object]:
+def install(store: MapStore, tmp_path: Path) -> Install:
     """Install an archive with the given members into the dao set."""
 
-    def run(files: dict[str, bytes]) -> object:
+    def run(files: dict[str, bytes]) -> list[str]:
         archive = tmp_path / "dao-map.zip"
         archive.write_bytes(make_zip(files))
         return store.install_archive(archive, "dao")
@@ -30,19 +32,48 @@ def install(store: MapStore, tmp_path: Path, make_zip: MakeZip) -> Callable[[dic
     return run
 
 
+@pytest.fixture
+def local(tmp_path: Path) -> Path:
+    """A folder with the pinned map and one that is not."""
+    folder = tmp_path / "local"
+    folder.mkdir()
+    (folder / "arena.map").write_bytes(ARENA)
+    (folder / "mine.map").write_bytes(b"x")
+    return folder
+
+
 def _tree(root: Path) -> list[str]:
     return sorted(path.relative_to(root).as_posix() for path in root.rglob("*")) if root.exists() else []
 
 
-# -- where it is
+# -- the catalogue
 
 
-def test_root_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_catalogue_is_that_of_the_site_and_the_paper() -> None:
+    assert hash_text(b"type octile\r\nmap\r\n..\r\n") == hash_text(b"type octile\nmap\n..\n") != hash_text(b"..\n")
+    archives = [(one.map_archive, one.scenario_archive) for one in CATALOGUE.sets]
+    assert archives == [("dao/dao-map.zip", "dao/dao-scen.zip"), ("street/street-map.zip", "street/street-scen.zip")]
+    assert len(CATALOGUE.pinned) == sum(len(one.pinned) for one in CATALOGUE.sets)
+    assert all(name.endswith(".map") for name in CATALOGUE.pinned)
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in CATALOGUE.pinned.values())
+    names = ("den101d.map", "Berlin_0_256.map.scen", "mine.map")
+    assert [CATALOGUE.set_name_of(name) for name in names] == ["dao", "street", "local"]
+    assert CATALOGUE.set_named("street").name == "street"
+    with pytest.raises(InvalidInputError, match="one of dao, street, got 'moon'"):
+        CATALOGUE.set_named("moon")
+
+
+def test_pinned_fingerprints_are_those_of_the_shared_maps(shared: Path) -> None:
+    found = {path.name: hash_text(path.read_bytes()) for path in (shared / "maps").rglob("*.map")}
+    assert found == CATALOGUE.pinned
+
+
+# -- where the store is
+
+
+def test_the_root_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VEILROUTE_CACHE", str(tmp_path))
     assert MapStore().root == tmp_path / "maps"
-
-
-def test_root_defaults_to_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VEILROUTE_CACHE", "")
     monkeypatch.setattr("platformdirs.user_cache_dir", lambda name: f"/somewhere/{name}")
     assert MapStore().root == Path("/somewhere/veilroute/maps")
@@ -50,18 +81,14 @@ def test_root_defaults_to_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_asking_an_empty_store_creates_nothing(store: MapStore) -> None:
     assert store.list_maps() == store.list_scenarios() == []
-    assert not store.is_installed("dao", "dao-map.zip")
-    assert not store.root.exists()
+    assert not store.is_installed("dao", "dao-map.zip") and not store.root.exists()
 
 
 # -- installing
 
 
-@pytest.mark.parametrize("with_crlf", [False, True])
-def test_install_and_list(
-    store: MapStore, install: Callable[[dict[str, bytes]], object], arena: bytes, with_crlf: bool
-) -> None:
-    data = arena.replace(b"\n", b"\r\n") if with_crlf else arena
+@pytest.mark.parametrize("data", [ARENA, CRLF])
+def test_install_and_list(store: MapStore, install: Install, data: bytes) -> None:
     install({"maps/arena.map": data, "b.map": b"x", "arena.map.scen": b"version 1\n", "readme.txt": b"no"})
     home = store.root / "dao"
     assert store.list_maps() == [
@@ -70,83 +97,82 @@ def test_install_and_list(
     ]
     assert [stored.name for stored in store.list_scenarios()] == ["arena.map.scen"]
     assert (home / "arena.map").read_bytes() == data
-    assert store.is_installed("dao", "dao-map.zip")
+    assert store.is_installed("dao", "dao-map.zip") and not store.is_installed("dao", "dao-scen.zip")
     assert _tree(store.root) == ["dao", "dao/arena.map", "dao/arena.map.scen", "dao/b.map", "installed.json"]
 
 
-def test_wrong_byte_in_a_pinned_map_installs_nothing(
-    store: MapStore, install: Callable[[dict[str, bytes]], object], arena: bytes
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"fine.map": b"x", "arena.map": ARENA.replace(b"@", b".", 1)}, r"arena\.map is not the map that the paper"),
+        *(
+            ({"fine.map": b"x", member: b"evil"}, "unsafe member")
+            for member in (
+                "../evil.map",
+                "a/../../evil.map",
+                "/evil.map",
+                "..\\evil.map",
+                "C:\\evil.map",
+                "../evil.txt",
+            )
+        ),
+        ({"a/y.map": b"one", "b/y.map": b"two"}, r"two different files named y\.map"),
+        ({"readme.txt": b"hello"}, r"no \.map or \.scen file"),
+    ],
+)
+def test_a_bad_archive_leaves_no_trace(
+    store: MapStore, install: Install, tmp_path: Path, files: dict[str, bytes], words: str
 ) -> None:
-    with pytest.raises(DownloadError, match=r"arena\.map is not the map that the paper used"):
-        install({"before.map": b"fine", "arena.map": arena.replace(b"@", b".", 1)})
-    assert _tree(store.root) == []
-
-
-def test_bad_archive_leaves_what_was_installed(
-    store: MapStore, install: Callable[[dict[str, bytes]], object], arena: bytes
-) -> None:
-    install({"arena.map": arena})
-    with pytest.raises(DownloadError):
-        install({"arena.map": arena + b"."})
-    assert store.find("arena").read_bytes() == arena
+    with pytest.raises(DownloadError, match=words):
+        install(files)
+    assert _tree(store.root) == [] and not list(tmp_path.rglob("evil*"))
+    install({"arena.map": ARENA})
+    before = {path: path.read_bytes() for path in store.root.rglob("*") if path.is_file()}
+    with pytest.raises(DownloadError, match=words):
+        install(files)
+    assert {path: path.read_bytes() for path in store.root.rglob("*") if path.is_file()} == before
     assert store.is_installed("dao", "dao-map.zip")
 
 
 @pytest.mark.parametrize(
-    "member", ["../evil.map", "maps/../../evil.map", "/evil.map", "..\\evil.map", "C:\\evil.map", "../note.txt"]
+    ("size", "num", "told"), [(LARGEST, 1, 0), (LARGEST + 1, 1, 64), (LARGEST, 16, 0), (LARGEST, 17, 1024)]
 )
-def test_unsafe_member_is_refused(
-    store: MapStore, install: Callable[[dict[str, bytes]], object], tmp_path: Path, member: str
+def test_a_bomb_is_refused_before_it_is_unpacked(
+    store: MapStore, tmp_path: Path, size: int, num: int, told: int
 ) -> None:
-    with pytest.raises(DownloadError, match="unsafe member"):
-        install({"good.map": b"x", member: b"evil"})
-    assert _tree(store.root) == []
-    assert not list(tmp_path.rglob("evil*"))
+    """By the sizes that the directory of the archive says, beyond which nothing is ever unpacked."""
+    archive = tmp_path / "dao-map.zip"
+    with zipfile.ZipFile(archive, "w") as writer:
+        for number in range(num):
+            writer.writestr(f"{number}.map", b"x")
+            writer.filelist[-1].file_size = size
+    if told:
+        with pytest.raises(DownloadError, match=f"unpacks to more than {told} MB"):
+            store.install_archive(archive, "dao")
+        assert _tree(store.root) == []
+        assert bool(find_archive_problem(archive)) == (told == 1024)
+    else:
+        assert len(store.install_archive(archive, "dao")) == num
+        assert not find_archive_problem(archive)
 
 
-def test_huge_member_is_refused(
-    store: MapStore, install: Callable[[dict[str, bytes]], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert import_module("veilroute.maps.download").MAX_MEMBER_BYTES == 64 * 1024 * 1024
-    monkeypatch.setattr(import_module("veilroute.maps.download"), "MAX_MEMBER_BYTES", 2**20)
-    install({"just.map": bytes(2**20)})
-    with pytest.raises(DownloadError, match=r"bomb\.map unpacks to more than 1 MB"):
-        install({"bomb.map": bytes(2**20 + 1)})
-    assert not (store.root / "dao" / "bomb.map").exists()
-
-
-def test_huge_archive_is_refused(
-    install: Callable[[dict[str, bytes]], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(import_module("veilroute.maps.download"), "MAX_ARCHIVE_BYTES", 2**20)
-    with pytest.raises(DownloadError, match=r"dao-map\.zip: unpacks to more than 1 MB"):
-        install({f"{number}.map": bytes(2**19) for number in range(3)})
-
-
-def test_member_that_lies_about_its_size_is_refused(store: MapStore, tmp_path: Path) -> None:
+def test_a_member_that_lies_about_its_size_is_refused(store: MapStore, tmp_path: Path) -> None:
     archive = tmp_path / "dao-map.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as writer:
         writer.writestr("liar.map", b"." * 100_000)
     raw = archive.read_bytes()
     archive.write_bytes(raw.replace((100_000).to_bytes(4, "little"), (10).to_bytes(4, "little")))
-    with pytest.raises(DownloadError, match="not a sound zip archive"):
+    with pytest.raises(DownloadError, match="not a sound zip"):
         store.install_archive(archive, "dao")
     assert _tree(store.root) == []
 
 
-def test_same_name_twice(install: Callable[[dict[str, bytes]], object], store: MapStore) -> None:
+def test_the_same_file_twice_is_one(store: MapStore, install: Install) -> None:
     install({"a/x.map": b"same", "b/x.map": b"same", "__MACOSX/a/._x.map": b"resource fork"})
     assert _tree(store.root / "dao") == ["x.map"]
-    with pytest.raises(DownloadError, match=r"two different files named y\.map"):
-        install({"a/y.map": b"one", "b/y.map": b"two"})
 
 
-def test_archive_without_maps(install: Callable[[dict[str, bytes]], object]) -> None:
-    with pytest.raises(DownloadError, match=r"no \.map or \.scen file"):
-        install({"readme.txt": b"hello"})
-
-
-def test_archive_that_is_none(store: MapStore, tmp_path: Path) -> None:
+def test_an_archive_that_is_none(store: MapStore, tmp_path: Path) -> None:
     page = tmp_path / "dao-map.zip"
     with pytest.raises(FileFormatError, match="no such file"):
         store.install_archive(page, "dao")
@@ -156,118 +182,92 @@ def test_archive_that_is_none(store: MapStore, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="one of dao, street"):
         store.install_archive(page, "moon")
     assert _tree(store.root) == []
-
-
-def test_not_installed_any_more(store: MapStore, install: Callable[[dict[str, bytes]], object], arena: bytes) -> None:
-    install({"arena.map": arena, "b.map": b"x"})
-    (store.root / "dao" / "arena.map").write_bytes(arena.replace(b"@", b".", 1))
-    assert not store.is_installed("dao", "dao-map.zip")
-    assert [(stored.name, stored.problem) for stored in store.list_maps()] == [("arena.map", "damaged"), ("b.map", "")]
-    with pytest.raises(InvalidInputError, match="not the text that the paper used; run 'veilroute maps get dao'"):
-        store.find("arena")
-    install({"arena.map": arena, "b.map": b"x"})
-    (store.root / "dao" / "b.map").unlink()
-    assert not store.is_installed("dao", "dao-map.zip")
-
-
-def test_cache_that_cannot_be_written(store: MapStore, tmp_path: Path, make_zip: MakeZip) -> None:
-    archive = tmp_path / "dao-map.zip"
-    archive.write_bytes(make_zip({"x.map": b"x"}))
+    store.root.rmdir()
     store.root.write_text("a file where the directory should be")
+    page.write_bytes(make_zip({"x.map": b"x"}))
     with pytest.raises(InvalidInputError, match="VEILROUTE_CACHE: expected a directory that can be written"):
-        store.install_archive(archive, "dao")
+        store.install_archive(page, "dao")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "problem"),
+    [("arena.map", ARENA.replace(b"@", b".", 1), "damaged"), ("arena.map", None, None), ("b.map", b"xx", "")],
+)
+def test_what_was_installed_and_is_not_any_more(
+    store: MapStore, install: Install, name: str, data: bytes | None, problem: str | None
+) -> None:
+    install({"arena.map": ARENA, "b.map": b"x"})
+    path = store.root / "dao" / name
+    path.unlink() if data is None else path.write_bytes(data)
+    assert not store.is_installed("dao", "dao-map.zip")
+    assert {stored.name: stored.problem for stored in store.list_maps()}.get(name) == problem
+    if problem or data is None:
+        with pytest.raises(InvalidInputError, match="run 'veilroute maps get dao'"):
+            store.find(name)
+    install({"arena.map": ARENA, "b.map": b"x"})
+    assert store.is_installed("dao", "dao-map.zip") and store.find("arena").read_bytes() == ARENA
 
 
 # -- adding
 
 
-def test_add_registers_in_place(store: MapStore, tmp_path: Path, arena: bytes) -> None:
-    local = tmp_path / "local"
-    (local / "deep").mkdir(parents=True)
-    (local / "arena.map").write_bytes(arena.replace(b"\n", b"\r\n"))
-    (local / "deep" / "mine.map").write_bytes(b"x")
+def test_what_is_added_stays_in_place(store: MapStore, local: Path) -> None:
+    (local / "arena.map").write_bytes(CRLF)
+    (local / "deep").mkdir()
     (local / "deep" / "arena.map.scen").write_bytes(b"version 1\n")
     (local / "._mine.map").write_bytes(b"resource fork")
     report = store.add_directory(local)
-    assert report.verified == ("arena.map",)
-    assert report.unverified == ("arena.map.scen", "mine.map")
-    assert report.num_registered == 3
-    assert report.refused == report.skipped == ()
-    assert _tree(store.root) == ["added.json"]
+    assert report.verified == ("arena.map",) and report.unverified == ("arena.map.scen", "mine.map")
+    assert report.num_registered == 3 and report.refused == report.skipped == ()
+    assert _tree(store.root) == ["added.json"] and (store.root / "added.json").stat().st_mode & 0o777 == 0o600
     listed = {stored.name: (stored.set_name, stored.verified, stored.source) for stored in store.list_maps()}
     assert listed == {"arena.map": ("dao", True, "added"), "mine.map": ("local", False, "added")}
-    assert store.find("mine") == (local / "deep" / "mine.map").resolve()
-    assert store.find("arena.map.scen").name == "arena.map.scen"
+    assert store.find("mine") == (local / "mine.map").resolve()
+    assert store.find("arena.map.scen") == (local / "deep" / "arena.map.scen").resolve()
 
 
-def test_add_refuses_an_altered_pinned_map(store: MapStore, tmp_path: Path, arena: bytes) -> None:
-    local = tmp_path / "local"
-    local.mkdir()
-    (local / "arena.map").write_bytes(arena + b"@")
-    (local / "mine.map").write_bytes(b"x")
-    report = store.add_directory(local)
-    assert report.unverified == ("mine.map",)
-    assert len(report.refused) == 1
-    assert str(local / "arena.map") in report.refused[0]
-    assert "another text" in report.refused[0]
-    assert [stored.name for stored in store.list_maps()] == ["mine.map"]
-
-
-def test_add_takes_the_first_of_one_name_and_replaces_earlier_ones(store: MapStore, tmp_path: Path) -> None:
+def test_the_first_of_one_name_is_taken_and_replaces_an_earlier_one(store: MapStore, tmp_path: Path) -> None:
     for place in ("one/a", "one/b", "two"):
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "x.map").write_text(place)
     report = store.add_directory(tmp_path / "one")
-    assert report.num_registered == 1
-    assert len(report.skipped) == 1
-    assert "same name" in report.skipped[0]
+    assert (report.num_registered, len(report.skipped)) == (1, 1) and "one/b/x.map: skipped" in report.skipped[0]
     assert store.find("x").read_text() == "one/a"
     store.add_directory(tmp_path / "two")
     assert store.find("x").read_text() == "two"
 
 
-def test_add_refuses_what_is_no_map(store: MapStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "MAX_MEMBER_BYTES", 2**20)
-    (tmp_path / "local" / "folder.map").mkdir(parents=True)
-    (tmp_path / "local" / "huge.map").write_bytes(bytes(2**20 + 1))
-    (tmp_path / "local" / "gone.map").symlink_to(tmp_path / "nowhere.map")
-    report = store.add_directory(tmp_path / "local")
-    assert report.num_registered == 0
-    assert [line.partition(": ")[2] for line in report.refused] == [
-        "not a file",
-        "not a file",
-        "larger than 1 MB; no benchmark map is",
-    ]
-    assert not store.root.exists()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not let such a name be made")
-def test_add_refuses_a_name_that_is_not_text(store: MapStore, tmp_path: Path) -> None:
-    (tmp_path / "local").mkdir()
-    (tmp_path / "local" / os.fsdecode(b"\xff.map")).write_bytes(b"x")
-    (line,) = store.add_directory(tmp_path / "local").refused
-    assert "not UTF-8" in line
-    line.encode("utf-8")
+def test_what_is_no_map_is_not_added(store: MapStore, local: Path, tmp_path: Path) -> None:
+    (local / "arena.map").write_bytes(ARENA + b"@")
+    (local / "folder.map").mkdir()
+    (local / "gone.map").symlink_to(tmp_path / "nowhere.map")
+    for name, size in (("huge.map", LARGEST + 1), ("large.map", LARGEST)):
+        with (local / name).open("wb") as file:
+            file.truncate(size)  # takes no room
+    reasons = ["another text", "not a file", "not a file", "larger than 64 MB"]
+    if sys.platform == "linux":  # other systems do not let such a name be made
+        (local / os.fsdecode(b"\xff.map")).write_bytes(b"x")
+        reasons.append("not UTF-8")
+    report = store.add_directory(local)
+    assert report.unverified == ("large.map", "mine.map") and not report.verified
+    assert all(reason in line for line, reason in zip(report.refused, reasons, strict=True))
+    assert str(local / "arena.map") in report.refused[0] and "".join(report.refused).encode("utf-8")
+    assert [stored.name for stored in store.list_maps()] == ["large.map", "mine.map"]
 
 
 @pytest.mark.parametrize("name", ["nowhere", "empty"])
-def test_add_of_nothing(store: MapStore, tmp_path: Path, name: str) -> None:
+def test_nothing_to_add(store: MapStore, tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InvalidInputError, match=r"DIR: expected a directory with \.map or \.scen files"):
         store.add_directory(tmp_path / name)
+    assert not store.root.exists()
 
 
-def test_vanished_file_is_missing(store: MapStore, tmp_path: Path, arena: bytes) -> None:
-    (tmp_path / "local").mkdir()
-    (tmp_path / "local" / "arena.map").write_bytes(arena)
-    (tmp_path / "local" / "mine.map").write_bytes(b"x")
-    store.add_directory(tmp_path / "local")
-    (tmp_path / "local" / "arena.map").unlink()
-    (tmp_path / "local" / "mine.map").unlink()
-    assert [(stored.problem, stored.num_bytes, stored.verified) for stored in store.list_maps()] == [
-        ("missing", 0, False),
-        ("missing", 0, False),
-    ]
+def test_a_vanished_file_is_missing(store: MapStore, local: Path) -> None:
+    store.add_directory(local)
+    for name in ("arena.map", "mine.map"):
+        (local / name).unlink()
+    assert [(one.problem, one.num_bytes, one.verified) for one in store.list_maps()] == [("missing", 0, False)] * 2
     with pytest.raises(InvalidInputError, match="has vanished; run 'veilroute maps get dao'"):
         store.find("arena.map")
 
@@ -275,41 +275,32 @@ def test_vanished_file_is_missing(store: MapStore, tmp_path: Path, arena: bytes)
 # -- finding
 
 
-def test_downloaded_goes_before_added_unless_it_is_damaged(
-    store: MapStore, install: Callable[[dict[str, bytes]], object], tmp_path: Path, arena: bytes
-) -> None:
-    (tmp_path / "local").mkdir()
-    (tmp_path / "local" / "arena.map").write_bytes(arena)
-    store.add_directory(tmp_path / "local")
-    install({"arena.map": arena})
+def test_downloaded_goes_before_added_unless_it_is_damaged(store: MapStore, install: Install, local: Path) -> None:
+    store.add_directory(local)
+    install({"arena.map": ARENA})
     downloaded = store.root / "dao" / "arena.map"
     assert store.find("arena") == downloaded
-    assert [stored.source for stored in store.list_maps()] == ["added", "downloaded"]
+    assert [stored.source for stored in store.list_maps()] == ["added", "downloaded", "added"]
     downloaded.write_bytes(b"broken")
-    assert store.find("arena") == (tmp_path / "local" / "arena.map").resolve()
+    assert store.find("arena") == (local / "arena.map").resolve()
 
 
-@pytest.mark.parametrize("name", ["arena", "arena.map", "arena.map.scen"])
-def test_find_says_how_to_get_a_map(store: MapStore, name: str) -> None:
-    with pytest.raises(InvalidInputError, match="run 'veilroute maps get dao', or 'veilroute maps add DIR'"):
-        store.find(name)
-
-
-def test_find_suggests_a_near_name(store: MapStore, install: Callable[[dict[str, bytes]], object]) -> None:
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        *((name, "run 'veilroute maps get dao', or") for name in ("arena", "arena.map", "arena.map.scen")),
+        ("coridor", r"did you mean corridor\.map\? Otherwise run 'veilroute maps get'"),
+        *((name, "map: expected one in the cache") for name in ("../dao/corridor", "/etc/passwd", "")),
+    ],
+)
+def test_what_is_not_there_is_not_found(store: MapStore, install: Install, name: str, words: str) -> None:
     install({"corridor.map": b"x"})
-    with pytest.raises(InvalidInputError, match=r"did you mean corridor\.map\? Otherwise run 'veilroute maps get'"):
-        store.find("coridor")
-
-
-@pytest.mark.parametrize("name", ["../dao/x", "/etc/passwd", ""])
-def test_find_takes_names_only(store: MapStore, install: Callable[[dict[str, bytes]], object], name: str) -> None:
-    install({"x.map": b"x"})
-    with pytest.raises(InvalidInputError):
+    with pytest.raises(InvalidInputError, match=words):
         store.find(name)
 
 
-@pytest.mark.parametrize("content", ["[1, 2]", "{", ""])
-def test_damaged_index_is_named(store: MapStore, content: str) -> None:
+@pytest.mark.parametrize("content", ["[1, 2]", "{", "", '{"a\\nb.map": "x"}'])
+def test_a_damaged_index_is_named(store: MapStore, content: str) -> None:
     store.root.mkdir()
     (store.root / "added.json").write_text(content)
     with pytest.raises(FileFormatError, match=r"added\.json"):

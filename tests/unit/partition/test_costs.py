@@ -7,7 +7,6 @@ import random
 import runpy
 import tomllib
 from collections.abc import Callable
-from dataclasses import fields
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -21,10 +20,10 @@ import reference
 import strategies
 import veilroute as vr
 from plugin_packages import install
-from veilroute import InvalidInputError, OutOfTimeError, Rule, Watch
+from veilroute import InvalidInputError, OutOfTimeError, Watch
 from veilroute.bench import Choice, Job, RecordStore, build_cells, map_text, read_study, run_cell
-from veilroute.covering import CoveringTask, CoverMemo, k_and_ell, prepare_task
-from veilroute.partition import PARTITIONERS, BestPartition, Costs, Partition
+from veilroute.covering import CoveringTask, k_and_ell, prepare_task
+from veilroute.partition import PARTITIONERS, BestPartition, Costs
 
 PACKAGE = Path(__file__).resolve().parents[3] / "docs" / "examples" / "metaheuristics"
 METAHEURISTICS = ("annealing", "memetic", "vns")
@@ -155,21 +154,6 @@ def test_a_search_that_finds_nothing_in_time_still_hides() -> None:
     assert best.partition().classes == ()
     made = best.partition(is_stopped=True)
     assert made.is_stopped and sum(map(len, made.classes)) == 8
-
-
-@pytest.mark.parametrize("kind", [CoveringTask, Partition, Rule])
-def test_help_describes_every_field(kind: type) -> None:
-    """What help() shows is the docstring; comments are not in it."""
-    _, _, told = (kind.__doc__ or "").partition("Attributes\n    ----------\n")
-    named = {name.strip() for line in told.splitlines() if line[:4] == " " * 4 != line[4:8] for name in line.split(",")}
-    assert named - {""} == {field.name for field in fields(kind)}
-
-
-def test_a_memo_takes_its_sets_in_any_order() -> None:
-    _, task = make(5)
-    memo, watch = CoverMemo(task), Watch()
-    one = memo.costs([3, 0, 2], watch)
-    assert one is not None and memo.costs((0, 2, 3), watch) is one
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ import itertools
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import veilroute as vr
 from veilroute import Progress, Watch
-from veilroute.arrays import Int8s
 from veilroute.covering import mask_of
-from veilroute.partition import best_partition, largest_spread, mark_needed
+from veilroute.partition import best_partition, largest_spread, mark_needed, other_limits
 
 
 def test_classes_of_a_line_are_its_halves() -> None:
@@ -43,7 +43,7 @@ def test_needed_sets_are_the_irreducible_classes_and_their_subsets(all_pairs: bo
         far = [sum(1 << j for j in range(num) if j != i and not near[i, j] and not near[j, i]) for i in range(num)]
         spread = largest_spread(num, np.array(far))
 
-        def is_class(mask: int, spread: Int8s = spread, k: int = k) -> bool:
+        def is_class(mask: int, spread: npt.NDArray[np.int8] = spread, k: int = k) -> bool:
             return bool(spread[mask] >= k and (not all_pairs or spread[mask] == mask.bit_count()))
 
         def splits(mask: int) -> bool:
@@ -94,91 +94,49 @@ def test_classes_too_large_for_anything_are_refused() -> None:
     domain = vr.generate_rooms(seed=1)
     start, goal = domain.label(0), domain.label(9)
     problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 30, seed=0))
-    with pytest.raises(vr.InvalidInputError, match=r"Privacy.k: expected at most 12 .* got 13"):
-        vr.solve(problem, vr.Privacy(k=13))
-    with pytest.raises(vr.InvalidInputError, match=r"Privacy.k: expected at most 12 .* got 13"):
-        vr.solve(problem, vr.Privacy(k=13, m=10))
-
-
-def _has_reports(seen: list[Progress], num: int) -> bool:
-    return len(seen) >= num
+    for m in (None, 10):
+        with pytest.raises(vr.InvalidInputError, match=r"Privacy.k: expected at most 12 .* got 13"):
+            vr.solve(problem, vr.Privacy(k=13, m=m))
 
 
 def test_a_met_bound_is_no_optimum_while_more_might_be_anonymized() -> None:
     """Thirteen on a line: stopped before it is known that all of them fit in one class."""
     problem = vr.Problem(vr.grid_domain(["." * 23]), [vr.Trip((0, 0), (0, 22))], [(0, c) for c in range(1, 22)])
     for after in (1, 5, 20, 60):
-        seen: list[Progress] = []
-        stop = partial(_has_reports, seen, after)
-        playbook = vr.solve(problem, vr.Privacy(k=8), progress=seen.append, should_stop=stop)
+        looks = itertools.count()
+        stop = partial(lambda looks, after: next(looks) >= after, looks, after)
+        playbook = vr.solve(problem, vr.Privacy(k=8), should_stop=stop)
         assert playbook.status == "feasible" or playbook.apr == 1
 
 
-def test_stopping_early_gives_a_valid_playbook_without_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("veilroute.partition.exact.MAX_TRIED", 20)
+@pytest.mark.parametrize(
+    ("num", "num_trips", "stage", "num_done", "num_hidden", "largest"),
+    [(17, 1, "partition", 0, 17, 3), (8, 2, "class costs", 2 * (8 + 28), 8, 2), (8, 1, "", 0, 0, 1)],
+)
+def test_a_stop_gives_a_valid_playbook_without_proof(
+    num: int, num_trips: int, stage: str, num_done: int, num_hidden: int, largest: int
+) -> None:
+    """In the partition; among the class costs, with the sizes that are done; and at once."""
     domain = vr.generate_rooms(seed=2)
     start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
-    problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 17, seed=0))
+    trips = [vr.Trip(start, goal), vr.Trip(goal, start)][:num_trips]
+    problem = vr.Problem(domain, trips, vr.draw_candidates(domain, start, goal, num, seed=0))
     reports: list[Progress] = []
 
-    def stop_in_the_partition() -> bool:
-        return bool(reports) and reports[-1].stage == "partition"
+    def stop() -> bool:
+        return not stage or (bool(reports) and reports[-1].stage == stage and reports[-1].done >= num_done)
 
-    playbook = vr.solve(problem, vr.Privacy(k=2), progress=reports.append, should_stop=stop_in_the_partition)
-    assert playbook.status == "feasible"
-    assert playbook.mac_lower_bound is None
-    assert playbook.apr == 1
+    with other_limits(tried=20):
+        playbook = vr.solve(problem, vr.Privacy(k=2), progress=reports.append, should_stop=stop)
+    assert (playbook.status, playbook.mac_lower_bound) == ("feasible", None)
+    assert playbook.options["stopped_early"] is True
+    assert playbook.claims.num_anonymized == num_hidden
+    assert max(len(group.members) for group in playbook.classes) <= largest
     assert vr.audit(playbook).holds
     best = vr.solve(problem, vr.Privacy(k=2))
-    assert best.status == "optimal"
+    assert best.status == "optimal" and best.options["stopped_early"] is False
     assert best.mac is not None
-    assert playbook.mac is not None
-    assert best.mac <= playbook.mac
-
-
-def test_stopping_among_the_class_costs_uses_the_sizes_that_are_done() -> None:
-    domain = vr.generate_rooms(seed=2)
-    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
-    candidates = vr.draw_candidates(domain, start, goal, 8, seed=0)
-    problem = vr.Problem(domain, [vr.Trip(start, goal), vr.Trip(goal, start)], candidates)
-    reports: list[Progress] = []
-
-    def stop_after_pairs() -> bool:
-        return bool(reports) and reports[-1].stage == "class costs" and reports[-1].done >= 2 * (8 + 28)
-
-    playbook = vr.solve(problem, vr.Privacy(k=2), progress=reports.append, should_stop=stop_after_pairs)
-    assert playbook.status == "feasible"
-    assert [len(group.members) for group in playbook.classes] == [2, 2, 2, 2]
-    assert vr.audit(playbook).holds
-
-
-def test_stopping_at_once_hides_nothing_but_does_not_fail() -> None:
-    domain = vr.generate_rooms(seed=2)
-    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
-    problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 8, seed=0))
-    playbook = vr.solve(problem, vr.Privacy(k=2), should_stop=lambda: True)
-    assert playbook.status == "feasible", "nothing is proved"
-    assert playbook.apr == 0
-
-
-def test_pbp_keeps_a_finite_m_but_proves_nothing(line5: vr.Domain) -> None:
-    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
-    playbook = vr.solve(problem, vr.Privacy(k=2, m=2), planner="pbp")
-    assert playbook.status == "feasible"
-    assert playbook.mac_lower_bound is None
-    assert vr.audit(playbook).holds
-    assert vr.solve(problem, vr.Privacy(k=2, m=2)).status == "optimal"
-
-
-def test_finite_m_is_not_called_infeasible_where_walks_part_later() -> None:
-    domain = vr.Domain.from_edges(4, [0, 1, 0, 2], [1, 3, 2, 3], [1] * 4)
-    problem = vr.Problem(domain, [vr.Trip(0, 3)], [1, 2])
-    short = vr.solve(problem, vr.Privacy(k=2, ell=0, m=1))
-    assert short.status == "optimal"
-    assert short.apr == 1
-    assert vr.audit(short).holds
-    assert vr.solve(problem, vr.Privacy(k=2, ell=0, m=1), planner="pbp").status == "feasible"
-    assert vr.solve(problem, vr.Privacy(k=2, ell=0)).status == "infeasible"
+    assert playbook.mac is None or best.mac <= playbook.mac
 
 
 def test_large_integer_costs_are_compared_exactly() -> None:
@@ -193,9 +151,3 @@ def test_large_integer_costs_are_compared_exactly() -> None:
         found = vr.solve(vr.Problem(apart, [vr.Trip(0, 3)], [1, 2]), vr.Privacy(k=2, ell=ell))
         assert found.claims.num_anonymized == count
         assert vr.audit(found).holds
-
-
-def test_a_stopped_playbook_says_so(line5: vr.Domain) -> None:
-    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
-    assert vr.solve(problem).options["stopped_early"] is False
-    assert vr.solve(problem, should_stop=lambda: True).options["stopped_early"] is True

@@ -1,24 +1,15 @@
 """Classes under a prior of more members than are priced exactly."""
 
 from itertools import pairwise
-from random import Random
 
 import numpy as np
 import pytest
 
 import veilroute as vr
+from strategies import rooms
 from veilroute import Watch
 from veilroute.covering import MAX_TOUR, ClassWalks, TourCosts, prepare_task
 from veilroute.kernels import gather_class, order_members
-
-
-def rooms(num: int, seed: int, prior: list[float] | None = None) -> vr.Problem:
-    domain = vr.generate_rooms(25, 25, seed=seed)
-    rng = Random(seed)
-    cells = [domain.label(node) for node in range(domain.num_nodes)]
-    trip = vr.Trip(rng.choice(cells), rng.choice(cells))
-    candidates = vr.draw_candidates(domain, trip.start, trip.goal, num, seed=seed)
-    return vr.Problem(domain, [trip], candidates, prior=prior)
 
 
 def costs_of(problem: vr.Problem) -> TourCosts:
@@ -83,7 +74,7 @@ def test_gathered_classes_are_heavy_enough_and_cost_what_is_said() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("limit_s", [4, 20])
-def test_who_needs_more_light_ones_than_are_priced_exactly_is_hidden(limit_s: float) -> None:
+def test_a_heavy_member_that_needs_more_light_ones_than_are_priced_exactly_is_hidden(limit_s: float) -> None:
     prior = [18.0] + [1.0] * 39
     problem = rooms(40, seed=4, prior=prior)
     playbook = vr.solve(problem, vr.Privacy(risk=0.5), time_limit_s=limit_s)

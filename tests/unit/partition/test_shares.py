@@ -1,13 +1,8 @@
-"""The linear programme of randomised playbooks: its items, what is left of it when it is stopped, equal bytes."""
+"""The linear programme of randomised playbooks: its items, what is left of it when it is stopped."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import subprocess
-import sys
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,16 +80,9 @@ def test_a_programme_that_is_stopped_gives_what_it_has(beta: float) -> None:
     assert paid[0] > 1.5 * paid[-1]
 
 
-def test_a_time_limit_is_a_stop() -> None:
-    problem, privacy = large(), vr.Privacy(risk=0.4, mechanism="randomised")
-    best = vr.solve(problem, privacy)
-    for limit_s in (1e-4, 0.01, 0.05):
-        check_stopped(vr.solve(problem, privacy, time_limit_s=limit_s), best)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("beta", [0.5, 0.4, 1 / 3])
-def test_several_hundred_candidates_are_no_dearer_than_in_a_partition(beta: float) -> None:
+def test_several_hundred_candidates_are_no_more_expensive_than_in_a_partition(beta: float) -> None:
     problem = large(seed=2, num=300)
     drawn = vr.solve(problem, vr.Privacy(risk=beta, mechanism="randomised"))
     assert drawn.status == "optimal" and drawn.claims.hidden_mass == pytest.approx(1.0)
@@ -103,40 +91,6 @@ def test_several_hundred_candidates_are_no_dearer_than_in_a_partition(beta: floa
     assert parted.claims.hidden_mass is not None and drawn.claims.expected_mac is not None
     if parted.claims.hidden_mass > 1 - 1e-9:
         assert drawn.claims.expected_mac <= (parted.claims.expected_mac or 0.0) * (1 + 1e-9)
-
-
-SCRIPT = """
-import hashlib, json, sys
-sys.path[:0] = sys.argv[1:]
-import veilroute as vr
-from test_shares import hashes
-print(json.dumps(hashes()))
-"""
-
-
-def hashes() -> list[str]:
-    """Of some playbooks, whatever process they are made in."""
-    plans = [
-        (large(num=40), vr.Privacy(risk=0.4, mechanism="randomised")),
-        (large(num=18), vr.Privacy(risk=0.5)),
-        (large(num=12), vr.Privacy(risk=0.5, ell=4, m=5, mechanism="randomised")),
-        (large(num=12), vr.Privacy(k=3, mechanism="randomised")),
-    ]
-    return [hashlib.sha256(repr(vr.solve(*plan).to_dict()).encode()).hexdigest() for plan in plans]
-
-
-@pytest.mark.slow
-def test_equal_playbooks_in_any_process() -> None:
-    folders = [str(Path(__file__).parent)]
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT, *folders], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True,
-            text=True, check=True,
-        ).stdout
-        for seed in ("1", "4242")
-    ]  # fmt: skip
-    assert runs[0] == runs[1]
-    assert runs[0].count(",") == 3
 
 
 def test_it_ends_where_thousands_of_classes_cost_nothing() -> None:

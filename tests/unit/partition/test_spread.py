@@ -4,8 +4,8 @@ import numpy as np
 
 import veilroute as vr
 from reference import is_spread
+from veilroute.covering import KAndEll
 from veilroute.partition import split_into_classes
-from veilroute.rules import KAndEll
 
 # 0, 1 and 2 stand in one heap, 3 and 4 in another; 5 is far from all.
 HEAP = np.array([0, 0, 0, 1, 1, 2])

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
 
 import veilroute as vr
 from veilroute import OutOfTimeError, Watch
-from veilroute.arrays import Node, as_members
-from veilroute.covering import Completions, CoverMemo, prepare_task
+from veilroute.covering import Completions, CoverMemo, Node, as_members, prepare_task
 from veilroute.planners import Cluster, Leads
 
 
@@ -43,24 +41,17 @@ def test_m_pbp_parts_after_m_nodes(corridor: vr.Problem) -> None:
     assert parted.mac_lower_bound is None
 
 
-def test_completion_goes_past_the_nearest_watcher() -> None:
+def test_completion_goes_past_the_nearest_watcher_if_there_is_a_way_on() -> None:
     domain = vr.grid_domain(["..........."])
     problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 0))], [(0, 8), (0, 2)], vr.WithinDistance(3))
     completions = Completions(prepare_task(problem))
-    walk, cost = completions.complete(np.array([0, 1]), 0, 0)
-    assert walk.tolist() == [0, 1, 2, 3, 4, 5, 4, 3, 2, 1, 0]
-    assert cost == 10
-    walk, cost = completions.complete(np.array([0, 1]), 1, 0)  # seen from the start already
-    assert walk.tolist() == [0, 1, 0]
-    assert cost == 2
-
-
-def test_completion_without_a_way_on() -> None:
-    domain = vr.Domain.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 1, 1])
-    task = prepare_task(vr.Problem(domain, [vr.Trip(0, 3)], [1, 2]))
+    for member, expected in ((0, [0, 1, 2, 3, 4, 5, 4, 3, 2, 1, 0]), (1, [0, 1, 0])):  # 1 is seen from the start
+        walk, cost = completions.complete(np.array([0, 1]), member, 0)
+        assert (walk.tolist(), cost) == (expected, len(expected) - 1)
+    fork = vr.Domain.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 1, 1])
+    task = prepare_task(vr.Problem(fork, [vr.Trip(0, 3)], [1, 2]))
     walk, cost = Completions(task).complete(np.array([0, 1]), 1, 0)
-    assert walk.size == 0
-    assert cost == float("inf")
+    assert (walk.size, cost) == (0, float("inf"))
 
 
 @pytest.mark.parametrize("m", [1, 2, 5, 6, 7, 8, 20, 51])
@@ -88,32 +79,15 @@ def test_cbp_padding_is_drawn_for_each_class_and_trip(corridor: vr.Problem) -> N
 
 
 @pytest.mark.parametrize("engine", ["astar", "fields"])
-def test_memo_solves_no_set_twice(engine: str, corridor: vr.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
-    memo = CoverMemo(prepare_task(corridor), engine=engine)
-    asked = []
-    name = "costs" if engine == "fields" else "find"
-    solve = getattr(memo._engine, name)
-
-    def listen(members: Any, *rest: Any, **options: Any) -> Any:
-        asked.append(members[0] if engine == "fields" else members)
-        return solve(members, *rest, **options)
-
-    monkeypatch.setattr(memo._engine, name, listen)
+def test_memo_solves_no_set_twice_and_says_when_the_time_was_over(engine: str, corridor: vr.Problem) -> None:
+    memo, watch = CoverMemo(prepare_task(corridor), engine=engine), Watch()
+    with pytest.raises(OutOfTimeError):
+        memo.costs(as_members((0, 1)), Watch(should_stop=lambda: True))
     for _ in range(3):
-        assert memo.costs(as_members((0, 1)), Watch()) == pytest.approx([10])
-        assert memo.costs(as_members((0,)), Watch()) == pytest.approx([4])
-    assert asked == [(0, 1), (0,)]
-    assert len(memo._costs) == 2
+        assert memo.costs([1, 0], watch) == pytest.approx([10])
+        assert memo.costs([0], watch) == pytest.approx([4])
+    assert watch.counts["searches"] == 2
     assert memo.find((1, 0)).cost == 10
-
-
-def test_memo_says_when_the_time_was_over(corridor: vr.Problem) -> None:
-    for engine in ("astar", "fields"):
-        memo = CoverMemo(prepare_task(corridor), engine=engine)
-        with pytest.raises(OutOfTimeError):
-            memo.costs(as_members((0, 1)), Watch(should_stop=lambda: True))
-        assert len(memo._costs) == 0
-        assert memo.costs(as_members((0, 1)), Watch()) is not None
 
 
 @pytest.mark.parametrize("planner", ["rbp", "cbp"])

@@ -4,10 +4,8 @@ import pytest
 
 import veilroute as vr
 from veilroute import Watch
-from veilroute.arrays import Node, as_members
-from veilroute.covering import prepare_task
+from veilroute.covering import Node, as_members, prepare_task
 from veilroute.planners import Cluster, Leads, cluster_members
-from veilroute.planners.cbp import _merge_small, _Middle
 
 
 def corridor(length: int) -> vr.Domain:
@@ -25,19 +23,20 @@ def clusters_of(
     ]
 
 
-def test_centroid_is_where_the_furthest_member_is_nearest() -> None:
-    """Cells 1, 2 and 9: from cell 5 the furthest is 4 away; from cell 4 or 6 it is 5 away."""
-    problem = vr.Problem(corridor(12), [vr.Trip((0, 0), (0, 11))], [(0, 1), (0, 2), (0, 9)])
-    assert clusters_of(problem, 3) == [([(0, 1), (0, 2), (0, 9)], (0, 5))]
-
-
-def test_centroid_measures_the_distance_to_see_a_member() -> None:
-    """With sight of 3, cell 1 is seen up to cell 4 and cell 9 from cell 6 on: cell 5 is one step from both."""
-    problem = vr.Problem(corridor(12), [vr.Trip((0, 0), (0, 11))], [(0, 1), (0, 9)], vr.WithinDistance(3))
-    assert clusters_of(problem, 2) == [([(0, 1), (0, 9)], (0, 5))]
-    problem = vr.Problem(corridor(12), [vr.Trip((0, 0), (0, 11))], [(0, 1), (0, 8)], vr.WithinDistance(3))
-    # From 4 one sees 1, and from 5 one sees 8: each is one step from the other's place, and 4 is the lower.
-    assert clusters_of(problem, 2) == [([(0, 1), (0, 8)], (0, 4))]
+@pytest.mark.parametrize(
+    ("cells", "radius", "centroid"),
+    [
+        ([1, 2, 9], 0, 5),  # from cell 5 the furthest is 4 away; from cell 4 or 6 it is 5 away
+        ([1, 9], 3, 5),  # cell 1 is seen up to cell 4 and cell 9 from cell 6 on: cell 5 is one step from both
+        ([1, 8], 3, 4),  # from 4 one sees 1, and from 5 one sees 8: each is a step from the other, and 4 is the lower
+    ],
+)
+def test_centroid_is_where_the_furthest_member_is_nearest_to_be_seen(
+    cells: list[int], radius: float, centroid: int
+) -> None:
+    members = [(0, cell) for cell in cells]
+    problem = vr.Problem(corridor(12), [vr.Trip((0, 0), (0, 11))], members, vr.WithinDistance(radius))
+    assert clusters_of(problem, len(cells)) == [(members, (0, centroid))]
 
 
 def test_two_heaps_become_two_clusters() -> None:
@@ -61,15 +60,13 @@ def test_small_clusters_join_the_nearest_one() -> None:
         assert all(len(members) >= 2 for members, _ in found)
 
 
-def test_a_small_cluster_joins_the_nearest_one_and_no_other() -> None:
-    """Three heaps of which the middle one is a single cell, next to the right one."""
-    domain = corridor(60)
-    cells = [(0, 1), (0, 2), (0, 3), (0, 45), (0, 55), (0, 56), (0, 57)]
-    task = prepare_task(vr.Problem(domain, [vr.Trip((0, 0), (0, 59))], cells))
-    middle = _Middle(task, Watch(), "furthest")
-    clusters = [middle.find(as_members(members)) for members in ((0, 1, 2), (3,), (4, 5, 6))]
-    assert [one.members for one in _merge_small(clusters, 2, middle)] == [(0, 1, 2), (3, 4, 5, 6)]
-    assert [one.members for one in _merge_small(clusters[::-1], 2, middle)] == [(0, 1, 2), (3, 4, 5, 6)]
+@pytest.mark.parametrize(("middle", "home"), [(28, 0), (30, 1)])
+def test_a_small_cluster_joins_the_nearest_one_and_no_other(middle: int, home: int) -> None:
+    """Three heaps of which the middle one is a single cell, nearer to the left one or to the right one."""
+    heaps = [[(0, 1), (0, 2), (0, 3)], [(0, 55), (0, 56), (0, 57)]]
+    problem = vr.Problem(corridor(60), [vr.Trip((0, 0), (0, 59))], [*heaps[0], (0, middle), *heaps[1]])
+    heaps[home] = sorted([*heaps[home], (0, middle)])
+    assert [members for members, _ in clusters_of(problem, 2, cluster_order="listed")] == heaps
 
 
 def test_fewer_members_than_k_are_no_cluster() -> None:

@@ -50,12 +50,6 @@ def test_without_a_way_back_only_the_first_piece_is_walked() -> None:
     assert vr.audit(playbook).holds
 
 
-def test_nobody_is_hidden_where_nobody_can_be() -> None:
-    problem = vr.Problem(line(), [vr.Trip(0, 4)], [1, 2])
-    playbook = vr.solve(problem, vr.Privacy(k=2, ell=3), planner="constructive")
-    assert (playbook.claims.num_anonymized, playbook.mac) == (0, None)
-
-
 def test_a_playbook_is_extended_at_both_ends() -> None:
     problem = vr.Problem(line(8), [vr.Trip(2, 5)], [3, 4])
     playbook = vr.solve(problem, vr.Privacy(k=2))

@@ -1,22 +1,24 @@
+"""The legs of a route, and the steps that a driver is told."""
+
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import veilroute as vr
-from street_samples import ATTRIBUTION, NAMES, as_written_before, exposed_book, little_book, little_town, two_trip_book
-from veilroute.domain import distance_text, duration_text, street_domain
+from gpx_schema import NAMESPACE, check_gpx
+from street_samples import ATTRIBUTION, NAMES, as_written_before, exposed_book, little_book, little_town, place
+from veilroute.domain import street_domain, streets_of
+from veilroute.formats import route_gpx
 from veilroute.streets import (
     bearing,
     class_routes,
-    directions_text,
+    edge_number,
     lay_route,
     playbook_directions,
-    street_called,
     turn_angle,
 )
 from veilroute.streets.directions import directions
@@ -95,37 +97,17 @@ def test_a_way_through_the_little_town() -> None:
     ]
 
 
-def test_streets_without_a_name_are_called_by_their_kind() -> None:
-    leg = lay_route(little_town(), (103, 107)).legs[0]
-    assert street_called(leg) == "a service road"
-    assert street_called(replace(leg, kind="primary_link")) == "a slip road"
-    assert street_called(replace(leg, kind="raceway")) == "an unnamed road"
-
-
 def test_steps_add_up_and_stand_where_they_are_done() -> None:
+    assert texts(105) == ["Arrive"]
     itinerary = lay_route(little_town(), (105, 109, 110, 111, 112, 108))
     steps = directions(itinerary)
+    turns = check_gpx(route_gpx(itinerary, steps=steps)).findall(f"{NAMESPACE}rte/{NAMESPACE}rtept")
+    assert [(float(turn.attrib["lon"]), float(turn.attrib["lat"])) for turn in turns] == [step.place for step in steps]
+    assert [turn.findtext(f"{NAMESPACE}name") for turn in turns] == [step.text for step in steps]
     assert math.fsum(step.metres for step in steps) == pytest.approx(itinerary.metres)
     assert math.fsum(step.seconds or 0 for step in steps) == pytest.approx(itinerary.cost)
     assert [step.place for step in steps[:-1]] == [tuple(itinerary.legs[i].line[0].tolist()) for i in (0, 1, 4)]
     assert steps[-1].place == tuple(itinerary.legs[-1].line[-1].tolist())
-
-
-def test_text_has_distances_times_total_and_credits() -> None:
-    itinerary = lay_route(little_town(), (105, 109, 110))
-    assert directions_text(itinerary, directions(itinerary)).splitlines() == [
-        "1. Head south on Länsitie (110 m, 15 s)",
-        "2. Turn left onto Rantatie (110 m, 10 s)",
-        "3. Arrive",
-        "Total: 220 m, 25 s",
-        f"Map: {ATTRIBUTION}",
-    ]
-    in_metres = lay_route(little_town(unit="metres"), (105, 109))
-    assert directions_text(in_metres, directions(in_metres)).splitlines()[0] == "1. Head south on Länsitie (110 m)"
-
-
-def test_a_route_that_stays_where_it_is_only_arrives() -> None:
-    assert texts(105) == ["Arrive"]
 
 
 def test_only_the_ends_are_named() -> None:
@@ -135,59 +117,34 @@ def test_only_the_ends_are_named() -> None:
     assert "Branch" not in " ".join(around)
 
 
-def test_directions_of_a_playbook_are_headed_by_class() -> None:
-    book = little_book()
-    text = playbook_directions(book)
-    for number, group in enumerate(book.classes, start=1):
-        members = ", ".join(book.name(member) for member in group.members)
-        assert f"Class {number}: {members}\n\nStay 60 s at all 3 stops, and behave the same at each" in text
-        assert all(f" of 3: {book.name(member)} (after " in text for member in group.members)
-
-
 def test_where_all_members_part_nobody_arrives() -> None:
     town = little_town()
-    shared = vr.Route((105, 106, 107, 108), 30.0)
     own: dict[tuple[int, Hashable], vr.Route] = {
         (0, 104): vr.Route((105, 106, 107, 108, 104, 108), 50.6),
         (0, 112): vr.Route((105, 106, 107, 108, 112, 108), 51.8),
     }
-    group = vr.PlaybookClass((104, 112), True, (shared,), own)
-    solved = little_book(town, m=3)
-    book = vr.Playbook(**{**vars(solved), "classes": (group,)})
+    group = vr.PlaybookClass((104, 112), True, (vr.Route((105, 106, 107, 108), 30.0),), own)
+    book = vr.Playbook(**{**vars(little_book(town, m=3)), "classes": (group,)})
     (route,) = class_routes(book)
     # They share one node more than m asks for, and the route shown for them is no longer than that.
-    assert route.parts[0].itinerary.nodes == (105, 106, 107, 108)
-    assert [part.itinerary.nodes for part in route.parts[1:]] == [(108, 104, 108), (108, 112, 108)]
-    assert route.parts[0].title == "Class 1, shared beginning"
+    assert [part.itinerary.nodes for part in route.parts] == [(105, 106, 107, 108), (108, 104, 108), (108, 112, 108)]
     beginning, *rests = playbook_directions(book).split("\nClass 1, rest for ")
-    assert beginning.startswith("Class 1, shared beginning: Branch East, Branch Point\n\n1. From Depot, head")
-    assert "From here on the routes of the members differ" in beginning
     assert "Arrive" not in beginning
-    assert [rest.splitlines()[0] for rest in rests] == ["Branch East", "Branch Point"]
-    assert all("Arrive" in rest for rest in rests)
+    assert [(rest.splitlines()[0], "Arrive" in rest) for rest in rests] == [
+        ("Branch East", True),
+        ("Branch Point", True),
+    ]
 
 
 @pytest.mark.parametrize("written", [lambda book: book, as_written_before])
 def test_directions_of_a_finite_m_show_no_member_as_the_class(written: Callable[[vr.Playbook], vr.Playbook]) -> None:
     book = written(little_book(m=3))
-    text = playbook_directions(book)
     assert [len(route.parts[1:]) for route in class_routes(book)] == [2, 2, 0]  # the last class never parts
     for route in class_routes(book)[:2]:
         whole = {book.route_for(member).nodes for member in route.group.members}
         assert route.parts[0].itinerary.nodes not in whole
         assert {route.parts[0].itinerary.nodes + part.itinerary.nodes[1:] for part in route.parts[1:]} == whole
-        for part in route.parts[1:]:
-            rest = text.partition(f"{part.title}\n\n")[2].partition("\nClass")[0]
-            assert part.title == f"Class {route.number}, rest for " + ", ".join(map(book.name, part.members))
-            assert "Total: " in rest
-    assert text == playbook_directions(little_book(m=3))
-
-
-def test_titles_name_the_trip() -> None:
-    book = two_trip_book()
-    titles = [f"Class {number}" for number in range(1, len(book.classes) + 1)]
-    assert [route.parts[0].title for route in class_routes(book, trip=0)] == titles
-    assert [route.parts[0].title for route in class_routes(book, trip=1)] == [f"{title}, trip 1" for title in titles]
+    assert playbook_directions(book) == playbook_directions(little_book(m=3))
 
 
 def test_classes_that_hide_nobody_have_no_route() -> None:
@@ -201,29 +158,6 @@ def test_a_trip_that_is_not_there_is_refused() -> None:
         class_routes(little_book(), trip=1)
 
 
-def test_numbers_as_people_say_them() -> None:
-    assert [distance_text(metres) for metres in (0, 1, 12, 47, 48, 254, 994, 996, 12_340)] == [
-        "0 m",
-        "5 m",
-        "10 m",
-        "45 m",
-        "50 m",
-        "250 m",
-        "990 m",
-        "1.0 km",
-        "12.3 km",
-    ]
-    assert [duration_text(seconds) for seconds in (0, 1, 62, 89, 150, 3540, 3900)] == [
-        "0 s",
-        "5 s",
-        "60 s",
-        "1 min",
-        "2 min",
-        "59 min",
-        "1 h 05 min",
-    ]
-
-
 def test_bearings_and_turns() -> None:
     east = np.array([(24.94, 60.17), (24.942, 60.17)])
     assert bearing(east) == pytest.approx(90.0, abs=0.01)
@@ -232,3 +166,80 @@ def test_bearings_and_turns() -> None:
     assert turn_angle(350, 10) == 20
     assert turn_angle(10, 350) == -20
     assert turn_angle(0, 180) == 180
+
+
+# --- what the steps are made of: the legs of a route
+
+BEACH = [(24.9425, 60.1699), (24.943, 60.1698), (24.9435, 60.1699)]
+
+
+def test_legs_tell_street_length_cost_and_line() -> None:
+    town = little_town()
+    itinerary = lay_route(town, (109, 110, 111, 107))
+    assert [(leg.name, leg.kind) for leg in itinerary.legs] == [
+        ("Rantatie", "secondary"),
+        ("Rantatie", "secondary"),
+        ("", "service"),
+    ]
+    assert itinerary.legs[1].line.tolist() == [list(place(110)), *map(list, BEACH), list(place(111))]
+    assert itinerary.legs[2].metres == pytest.approx(111.2, abs=0.1)
+    # A service road at 15 km/h, rounded to tenths of a second.
+    assert itinerary.legs[2].cost == pytest.approx(111.2 / 15 * 3.6, abs=0.06)
+    assert itinerary.nodes == (109, 110, 111, 107)
+    assert itinerary.attribution == ATTRIBUTION
+
+
+def test_totals_are_sums() -> None:
+    town = little_town()
+    itinerary = lay_route(town, (105, 106, 107))
+    assert itinerary.metres == pytest.approx(sum(leg.metres for leg in itinerary.legs))
+    assert itinerary.cost == itinerary.seconds == pytest.approx(sum(leg.cost for leg in itinerary.legs))
+    in_metres = lay_route(little_town(unit="metres"), (105, 106, 107))
+    assert in_metres.seconds is None
+    assert isinstance(in_metres.cost, int)
+
+
+def test_edge_numbers_are_those_of_edge_arrays() -> None:
+    town = little_town()
+    tails, heads, costs = town.edge_arrays()
+    for edge, (tail, head) in enumerate(zip(tails.tolist(), heads.tolist(), strict=True)):
+        assert edge_number(town, tail, head) == edge
+        leg = lay_route(town, (town.label(tail), town.label(head))).legs[0]
+        assert leg.cost == costs[edge]
+        assert [tuple(point) for point in leg.line[[0, -1]].tolist()] == [
+            place(town.label(end)) for end in (tail, head)
+        ]
+    against_one_way = edge_number(town, town.node(106), town.node(102))
+    assert against_one_way == -1
+
+
+def test_the_polyline_has_every_bend_and_no_point_twice() -> None:
+    itinerary = lay_route(little_town(), (110, 111, 110))
+    points = [tuple(point) for point in itinerary.polyline().tolist()]
+    assert points == [place(110), *BEACH, place(111), *BEACH[::-1], place(110)]
+    assert lay_route(little_town(), (105,)).polyline().tolist() == [list(place(105))]
+
+
+def test_two_junctions_at_one_place_are_one_point_of_the_polyline() -> None:
+    town = street_domain(
+        lonlat=[(0, 0), (0, 0), (0.001, 0)], tails=[0, 1], heads=[1, 2], costs=[0, 1], lengths=[0, 111], unit="metres"
+    )
+    assert lay_route(town, (0, 1, 2)).polyline().tolist() == [[0, 0], [0.001, 0]]
+
+
+def test_only_street_networks_have_itineraries(line5: vr.Domain) -> None:
+    with pytest.raises(vr.InvalidInputError, match="only street networks"):
+        lay_route(line5, (0, 1))
+    with pytest.raises(vr.InvalidInputError, match="only street networks"):
+        streets_of(line5)
+
+
+def test_a_route_must_follow_the_streets() -> None:
+    with pytest.raises(vr.InvalidInputError, match="in this direction") as wrong_way:
+        lay_route(little_town(), (105, 106, 102))
+    assert "102" not in str(wrong_way.value)
+    with pytest.raises(vr.InvalidInputError, match="nodes of this domain") as unknown:
+        lay_route(little_town(), (105, 4711))
+    assert "4711" not in str(unknown.value)
+    with pytest.raises(vr.InvalidInputError, match="at least one node"):
+        lay_route(little_town(), ())

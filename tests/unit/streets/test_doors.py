@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from random import Random
 
 import numpy as np
@@ -25,20 +26,16 @@ def beside(label: int, other: int, share: float, *, east_m: float = 0.0, north_m
     return lon + share * (lon2 - lon) + east_m * METRE_LON, lat + share * (lat2 - lat) + north_m * METRE_LAT
 
 
-def test_a_door_is_the_nearest_point_of_the_nearest_street() -> None:
+def pairs_of(domain: vr.Domain, edges: Iterable[int]) -> list[tuple[object, object]]:
+    tails, heads, _ = domain.edge_arrays()
+    return [(domain.label(int(tails[edge])), domain.label(int(heads[edge]))) for edge in edges]
+
+
+def test_a_door_is_the_nearest_point_of_the_nearest_street_as_brute_force_finds_it() -> None:
     town = little_town()
     door = DoorFinder(town).find(beside(101, 102, 0.25, north_m=12))
-    assert door.distance_m == pytest.approx(12, abs=0.1)
-    assert door.node is None
-    assert great_circle_m(door.lonlat, beside(101, 102, 0.25)) < 0.1
-    tails, heads, _ = town.edge_arrays()
-    passing = [(town.label(int(tails[e])), town.label(int(heads[e]))) for e in door.edges]
-    assert passing == [(101, 102), (102, 101)]
-    assert door.fractions == pytest.approx((0.25, 0.75), abs=0.001)
-
-
-def test_nearest_on_bent_streets_by_brute_force() -> None:
-    town = little_town()
+    assert door.node is None and door.fractions == pytest.approx((0.25, 0.75), abs=0.001)
+    assert pairs_of(town, door.edges) == [(101, 102), (102, 101)]
     assert town.streets is not None
     tails, heads, _ = town.edge_arrays()
     rng, finder = Random(4), DoorFinder(town)
@@ -88,14 +85,37 @@ def test_bends_stay_on_their_side_of_a_door() -> None:
         assert great_circle_m(line[:-1], line[1:]).sum() == pytest.approx(split.streets.lengths[e], rel=0.01)
 
 
+def test_directions_that_run_elsewhere_are_two_streets() -> None:
+    """Each has a bend, one to the west and one to the east: a door is on the nearer one alone."""
+    west, east = ((side * 40 * METRE_LAT, 100 * METRE_LAT) for side in (-1, 1))
+    for there, back, num in ((west, east, 1), (west, west, 2)):
+        road = street_domain(
+            lonlat=[(0.0, 0.0), (0.0, 200 * METRE_LAT)], tails=[0, 1], heads=[1, 0], costs=[220, 220],
+            lengths=[220, 220], unit="metres", shape_ptr=[0, 1, 2], shape=[there, back],
+        )  # fmt: skip
+        assert len(DoorFinder(road).find((west[0] * 1.1, west[1] + METRE_LAT)).edges) == num
+
+
+def test_the_shorter_of_two_parallel_streets_is_cut_as_well() -> None:
+    """Only the faster of them is driven; how near places are on foot goes by the shorter one."""
+    slow = street_domain(
+        lonlat=[(0.0, 0.0), (0.0, 200 * METRE_LAT)], tails=[0, 0, 1], heads=[1, 1, 0], costs=[20.0, 40.0, 20.0],
+        lengths=[500.0, 115.0, 500.0], unit="seconds",
+    )  # fmt: skip
+    assert slow.streets is not None
+    assert slow.streets.shortest.tolist() == [115.0, 500.0]
+    split, _ = open_doors(slow, [("Shop", DoorFinder(slow).find((METRE_LAT, 50 * METRE_LAT)))])
+    assert split.streets is not None
+    assert sorted(split.streets.shortest.round(1).tolist()) == pytest.approx([28.7, 86.3, 125.0, 375.0], abs=0.3)
+
+
 def test_the_kerb_is_on_the_right_or_on_the_left() -> None:
     town = little_town()
     north = beside(101, 102, 0.4, north_m=6)  # on the right of who drives west
     for traffic, expected in (("right", [(102, "Baker"), ("Baker", 101)]), ("left", [(101, "Baker"), ("Baker", 102)])):
         finder = DoorFinder(town, side="kerb", traffic=traffic)
         split, _ = open_doors(town, [("Baker", finder.find(north))])
-        tails, heads, _ = split.edge_arrays()
-        pairs = [(split.label(int(a)), split.label(int(b))) for a, b in zip(tails, heads, strict=True)]
+        pairs = pairs_of(split, range(split.num_edges))
         assert [pair for pair in pairs if "Baker" in pair] == [expected[0], expected[1]]
         assert (expected[1][1], expected[0][0]) in pairs  # the other direction goes past
 

@@ -5,6 +5,7 @@ from collections import defaultdict
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,48 +36,27 @@ def one_way(*nodes: int) -> Pairs:
     return list(pairwise(nodes))
 
 
-def test_a_street_is_one_edge_for_each_direction() -> None:
-    assert join(4, two_way(0, 1, 2, 3)) == ([0, 3], [[0, 1, 2, 3], [3, 2, 1, 0]])
-    assert join(4, one_way(0, 1, 2, 3)) == ([0, 3], [[0, 1, 2, 3]])
-
-
-def test_streets_meet_at_a_junction() -> None:
-    junctions, edges = join(5, two_way(0, 1, 2) + two_way(1, 3, 4))
-    assert junctions == [0, 1, 2, 4]
-    assert len(edges) == 6
-
-
-def test_where_a_one_way_street_begins_is_a_junction() -> None:
-    junctions, edges = join(4, two_way(0, 1) + one_way(1, 2, 3))
-    assert junctions == [0, 1, 3]
-    assert edges == [[0, 1], [1, 0], [1, 2, 3]]
-
-
-def test_where_one_way_streets_run_against_each_other_is_a_junction() -> None:
-    assert join(3, [(0, 1), (2, 1)])[0] == [0, 1, 2]
-    assert join(3, [(1, 0), (1, 2)])[0] == [0, 1, 2]
-
-
-def test_a_loop_at_a_junction_keeps_its_bends() -> None:
-    junctions, edges = join(4, two_way(0, 1) + one_way(1, 2, 3, 1))
-    assert junctions == [0, 1]
-    assert edges == [[0, 1], [1, 0], [1, 2, 3, 1]]
-
-
-def test_a_ring_by_itself_keeps_its_lowest_node() -> None:
-    assert join(6, one_way(4, 3, 5, 4)) == ([3], [[3, 5, 4, 3]])
-    assert join(6, two_way(4, 3, 5, 4)) == ([3], [[3, 4, 5, 3], [3, 5, 4, 3]])
-
-
-def test_parallel_stretches_lose_nothing() -> None:
-    """Two ways over the same stretch from 0 to 1, and one on to 2."""
-    junctions, edges = join(3, [(0, 1), (0, 1), (1, 2), (1, 2)])
-    assert junctions == [0, 1, 2]
-    assert len(edges) == 4
-
-
-def test_no_segments() -> None:
-    assert join(3, []) == ([], [])
+@pytest.mark.parametrize(
+    ("pairs", "junctions", "edges"),
+    [
+        ([], [], []),
+        (two_way(0, 1, 2, 3), [0, 3], [[0, 1, 2, 3], [3, 2, 1, 0]]),
+        (one_way(0, 1, 2, 3), [0, 3], [[0, 1, 2, 3]]),
+        (two_way(0, 1, 2) + two_way(1, 3, 4), [0, 1, 2, 4], [[0, 1], [1, 0], [1, 2], [1, 3, 4], [2, 1], [4, 3, 1]]),
+        # A one-way street begins at a junction; so do two that run against each other.
+        (two_way(0, 1) + one_way(1, 2, 3), [0, 1, 3], [[0, 1], [1, 0], [1, 2, 3]]),
+        ([(0, 1), (2, 1)], [0, 1, 2], [[0, 1], [2, 1]]),
+        ([(1, 0), (1, 2)], [0, 1, 2], [[1, 0], [1, 2]]),
+        # A loop at a junction keeps its bends, a ring by itself its lowest node.
+        (two_way(0, 1) + one_way(1, 2, 3, 1), [0, 1], [[0, 1], [1, 0], [1, 2, 3, 1]]),
+        (one_way(4, 3, 5, 4), [3], [[3, 5, 4, 3]]),
+        (two_way(4, 3, 5, 4), [3], [[3, 4, 5, 3], [3, 5, 4, 3]]),
+        # Two ways over the same stretch lose nothing.
+        ([(0, 1), (0, 1), (1, 2), (1, 2)], [0, 1, 2], [[0, 1], [0, 1], [1, 2], [1, 2]]),
+    ],
+)
+def test_streets_become_edges(pairs: Pairs, junctions: list[int], edges: list[list[int]]) -> None:
+    assert join(6, pairs) == (junctions, edges)
 
 
 @st.composite

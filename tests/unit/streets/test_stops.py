@@ -10,9 +10,8 @@ import pytest
 
 import veilroute as vr
 from drawn_books import triangle_book
-from street_samples import NAMES, exposed_book, little_book, little_town, two_trip_book
+from street_samples import NAMES, little_book, little_town, two_trip_book
 from veilroute.streets import Schedule, Stops, class_routes, playbook_directions, route_itinerary
-from veilroute.streets.directions import directions
 
 
 def stops_of(book: vr.Playbook, member: Hashable, trip: int = 0) -> list[tuple[int, tuple[Hashable, ...]]]:
@@ -56,6 +55,10 @@ def test_who_is_only_seen_has_a_stop_in_sight() -> None:
     assert first.text == "Stop 1 of 2: in sight of Branch North"
     assert second.text == "Stop 2 of 2: in sight of Branch Yard"
     assert (nodes[first.position], nodes[second.position]) == (106, 107)
+    # At a place that is passed one stops, also if another is seen from there.
+    both = replace(problem, candidates=[102, 106])
+    (stop,) = Stops(vr.solve(both, vr.Privacy(k=2, ell=0))).on_route((105, 106, 107, 108), 0)
+    assert (set(stop.members), stop.is_afar) == ({102, 106}, False)
 
 
 def test_classes_that_look_the_same_stop_at_the_same_places() -> None:
@@ -68,12 +71,6 @@ def test_classes_that_look_the_same_stop_at_the_same_places() -> None:
     assert len(found) == 1
     (same,) = {tuple(stop.members[0] for stop in Stops(alike).on_route(nodes, 0))}
     assert set(same) == {*first.members, *second.members}
-
-
-def test_the_exposed_are_stopped_at_where_that_is_asked_for() -> None:
-    book = exposed_book()
-    assert stops_of(book, 103)[0][1] == (103,)
-    assert [members for _, members in stops_of(book, 102)] == [(102,), (112,)]
 
 
 def test_each_trip_has_its_stops() -> None:
@@ -102,6 +99,10 @@ def test_within_the_promise_all_who_look_alike_stop_alike(case: int) -> None:
             early = [(stop.position, stop.members) for stop in made if m is None or stop.position < m]
             assert seen.setdefault(nodes[:m], early) == early
             assert any(member in stop.members for stop in made), "the secret is reached"
+            for stop in made:
+                if m is not None and stop.position >= m:
+                    whose = {book.route_for(each).nodes[: stop.position + 1] for each in stop.members}
+                    assert whose == {nodes[: stop.position + 1]}, "after the promise each stops for its own"
             assert [stop.number for stop in made] == list(range(1, len(made) + 1))
     for route in class_routes(book):
         # What is written by part is what each member is given.
@@ -129,19 +130,9 @@ def test_times_add_up_with_the_stays() -> None:
         for i, stop in enumerate(itinerary.stops):
             driving = sum(leg.cost for leg in itinerary.legs[: stop.position])
             assert itinerary.seconds_until(stop.position, schedule) == pytest.approx(driving + i * dwell)
-    last = directions(itinerary, names=book.names, schedule=Schedule(600, "23:50"))[-1]
-    assert last.text == "Arrive, at 00:21 (+1 day)"
-
-
-def test_stays_and_clocks_in_words() -> None:
-    assert [Schedule(s).stay for s in (0, 45, 60, 90, 120, 600)] == ["0 s", "45 s", "60 s", "90 s", "2 min", "10 min"]
-    assert Schedule(0).note(3).startswith("Pass all 3 stops without stopping, and behave the same at each")
-    assert Schedule().note(1).startswith("Stay 60 s at the stop, and behave the same as at any other")
-    assert Schedule(depart="7:05").clock(90) == "07:07"
-    assert Schedule().clock(90) is None
-    for given in ("24:00", "7.05", "", "٣:٠٠", "7:5"):
-        with pytest.raises(vr.InvalidInputError, match="HH:MM"):
-            Schedule(depart=given)
+    late = Schedule(600, "23:50")
+    end = itinerary.seconds_until(len(itinerary.legs), late)
+    assert end is not None and late.clock(end) == "00:21 (+1 day)"
 
 
 def test_detours_keep_the_stops_that_are_left() -> None:
@@ -151,3 +142,10 @@ def test_detours_keep_the_stops_that_are_left() -> None:
     detour = told.partition(f"Class {number}, if ")[2].partition("\nClass")[0]
     assert "Stop 3 of 3: Branch East (after " in detour, "two are behind it, and nobody knows the clock"
     assert "Branch North (" not in detour
+
+
+@pytest.mark.parametrize("given", ["24:00", "7.05", "", "٣:٠٠", "7:5"])
+def test_what_is_no_clock(given: str) -> None:
+    assert Schedule(depart="7:05").clock(90) == "07:07" and Schedule().clock(90) is None
+    with pytest.raises(vr.InvalidInputError, match="HH:MM"):
+        Schedule(depart=given)

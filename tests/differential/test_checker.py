@@ -1,0 +1,663 @@
+"""The sceptic's checker against the auditor: on honest and forged playbooks of every kind they say the same of privacy.
+
+Neither shares a line with the other. Where they differ, the difference has a class and a reason in ``EXPLAINED``, or
+the test fails. ``VEILROUTE_FORGERIES=4000`` draws more forged playbooks. Whoever has playbooks in files feeds them to
+``compare_files``.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import veilroute as vr
+from changed_values import mutate
+from door_towns import door_problem, winding_town
+from drawn_books import triangle_book
+from risk_plans import small_problem
+from strategies import privacies, problems
+from street_samples import exposed_book, little_book, little_town, two_trip_book
+from veilroute.auditing import checker
+from veilroute.auditing.survey import SightLines
+from veilroute.cli.main import run
+from veilroute.playbook import playbook_from_json
+
+Data = dict[str, Any]
+
+NUM = int(os.environ.get("VEILROUTE_FORGERIES", "0"))
+PRIVACY_CLAIMS = {
+    "walk", "turns", "coverage", "cost", "same-route", "partition", "class-size", "spread", "history", "anonymized",
+    "shares", "risk",
+}  # fmt: skip
+
+
+class Opinion(NamedTuple):
+    """What one of the two says: whether privacy holds, and what is wrong, by its name."""
+
+    holds: bool
+    wrong: dict[str, str]
+
+
+def ask_auditor(data: Data) -> Opinion:
+    try:
+        report = vr.audit(playbook_from_json(json.dumps(data).encode()))
+    except vr.VeilrouteError as error:
+        return Opinion(False, {"refused": str(error)})
+    wrong = {each.claim: each.evidence for each in report.claims if each.verdict == "violated"}
+    wrong = {claim: evidence for claim, evidence in wrong.items() if claim in PRIVACY_CLAIMS}
+    return Opinion(not wrong, wrong)
+
+
+def ask_checker(data: Data) -> Opinion:
+    try:
+        found = list(checker.check(json.loads(json.dumps(data), parse_constant=checker.number)))
+    except checker_refuses as error:
+        return Opinion(False, {"refused": str(error)})
+    wrong = {name: text for name, status, text in found if status == "BROKEN"}
+    return Opinion(not wrong, wrong)
+
+
+checker_refuses = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+
+
+# Why the auditor may find fault where the checker finds none. Nothing may be the other way round.
+# A class, its reason, and whether what the auditor says belongs to it.
+EXPLAINED: tuple[tuple[str, str, Callable[[dict[str, str]], bool]], ...] = (
+    (
+        "figures",
+        "The checker works out whether the bound on the risk is kept, and compares no figure that is stated beside it.",
+        lambda wrong: set(wrong) == {"risk"} and "more than" not in wrong["risk"] and "no sound" not in wrong["risk"],
+    ),
+    (
+        "refused",
+        "Veilroute refuses a file in which anything is odd, and then gives no route to anybody. The checker reads only "
+        "what privacy rests on, and only as strictly as it takes to judge that.",
+        lambda wrong: "refused" in wrong,
+    ),
+    (
+        "nobody drives it",
+        "The auditor also holds routes that a file shows, and that no member gets, against those that members get.",
+        lambda wrong: set(wrong) == {"same-route"} and "the route shown" in wrong["same-route"],
+    ),
+    (
+        "empty",
+        "A class without members that is not called hidden protects nobody and betrays nobody.",
+        lambda wrong: set(wrong) == {"partition"} and wrong["partition"].endswith("has no members"),
+    ),
+)  # fmt: skip
+
+
+def compare(name: str, data: Data) -> str:
+    """In which way the two agree, or the class of their difference; fails if there is none."""
+    auditor, sceptic = ask_auditor(data), ask_checker(data)
+    if auditor.holds == sceptic.holds:
+        return "both hold" if auditor.holds else "both broken"
+    classes = [title for title, _, fits in EXPLAINED if sceptic.holds and fits(auditor.wrong)]
+    assert classes, (name, auditor, sceptic)
+    return classes[0]
+
+
+def compare_all(books: Iterable[tuple[str, Data]]) -> Counter[str]:
+    """How often which of these came up."""
+    return Counter(compare(name, data) for name, data in books)
+
+
+def compare_files(paths: Iterable[Path]) -> Counter[str]:
+    """The same for playbooks in files that hold their maps."""
+    return compare_all((str(path), json.loads(path.read_bytes())) for path in paths)
+
+
+def forgers_of(name: str) -> Any:
+    """The module of a regression test, for what it forges."""
+    path = Path(__file__).parents[1] / "regression" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def plain(book: vr.Playbook) -> Data:
+    data: Data = json.loads(book.to_json())
+    return data
+
+
+def rooms_book(privacy: vr.Privacy, **wanted: Any) -> vr.Playbook:
+    domain = vr.generate_rooms(20, 24, seed=4, movement=wanted.pop("movement", 4))
+    rng = Random(wanted.pop("seed", 1))
+    labels = [domain.label(node) for node in rng.sample(range(domain.num_nodes), 12)]
+    trips = [vr.Trip(labels[8], labels[9]), vr.Trip(labels[10], labels[11], 2.0)][: wanted.pop("num_trips", 1)]
+    return vr.solve(vr.Problem(domain, trips, labels[:8], wanted.pop("visibility", vr.AtNode()), **wanted), privacy)
+
+
+def explicit_book() -> vr.Playbook:
+    cells = vr.grid_domain(["......", ".@@.@.", "......"])
+    sees = {(0, c): [(0, c), (0, min(c + 1, 5))] for c in range(6)} | {(2, c): [(2, c)] for c in range(6)}
+    places = [(0, 2), (0, 4), (2, 1), (2, 4)]
+    return vr.solve(vr.Problem(cells, [vr.Trip((0, 0), (0, 5))], places, vr.Explicit(sees)), vr.Privacy(k=2, ell=2))
+
+
+def in_metres(measure: str) -> vr.Playbook:
+    places = [102, 104, 109, 111, 103, 112]
+    problem = vr.Problem(little_town(), [vr.Trip(105, 108)], places, vr.WithinDistance(120, measure))
+    return vr.solve(problem, vr.Privacy(k=2, ell=150, measure=measure))
+
+
+def turns_book(u_turns: str) -> vr.Playbook:
+    town = winding_town(5, u_turns=u_turns, u_turn_cost=7 if u_turns == "allow" else 0)
+    return vr.solve(door_problem(5, town), vr.Privacy(k=2, ell=3))
+
+
+WEIGHTS = [5, 1, 2, 2, 1, 3, 1, 1]
+HONEST: dict[str, Callable[[], vr.Playbook]] = {
+    "grid": lambda: rooms_book(vr.Privacy(k=2, ell=4)),
+    "all pairs": lambda: rooms_book(vr.Privacy(k=2, ell=5, spread="all-pairs")),
+    "eight ways": lambda: rooms_book(vr.Privacy(k=2, ell=4.5), movement=8),
+    "sight": lambda: rooms_book(vr.Privacy(k=2, ell=4), visibility=vr.LineOfSight(6)),
+    "radius": lambda: rooms_book(vr.Privacy(k=2, ell=4), visibility=vr.WithinDistance(3)),
+    "explicit": explicit_book,
+    "two trips": lambda: rooms_book(vr.Privacy(k=3, ell=2), num_trips=2),
+    "first nodes": lambda: rooms_book(vr.Privacy(k=2, m=9)),
+    "first nodes of two trips": lambda: rooms_book(vr.Privacy(k=2, ell=3, m=5), num_trips=2),
+    "risk": lambda: rooms_book(vr.Privacy(risk=0.5, ell=4), prior=WEIGHTS),
+    "risk, all pairs": lambda: rooms_book(vr.Privacy(risk=0.5, ell=3, spread="all-pairs"), prior=WEIGHTS),
+    "randomised": lambda: rooms_book(vr.Privacy(risk=0.4, ell=3, mechanism="randomised"), prior=WEIGHTS),
+    "randomised by k": lambda: rooms_book(vr.Privacy(k=3, mechanism="randomised"), num_trips=2),
+    "impossible places": lambda: rooms_book(vr.Privacy(k=2), prior=[0, 0, *WEIGHTS[2:]]),
+    "infeasible": lambda: rooms_book(vr.Privacy(k=2, ell=1000)),
+    "drawn by hand": lambda: triangle_book(num_trips=1),
+    "town": little_book,
+    "town, first nodes": lambda: little_book(m=4),
+    "town, two trips": two_trip_book,
+    "town, somebody exposed": exposed_book,
+    **{f"metres {each}": partial(in_metres, each) for each in ("driving", "walking", "straight")},
+    **{f"turns {each}": partial(turns_book, each) for each in ("dead-ends", "never", "allow")},
+    "detours": lambda: rooms_book(vr.Privacy(k=2)).with_contingencies(worst=1),
+}  # fmt: skip
+
+
+@cache
+def honest(name: str) -> str:
+    return HONEST[name]().to_json().decode()
+
+
+def test_both_find_nothing_wrong_with_honest_playbooks() -> None:
+    for name in HONEST:
+        data = json.loads(honest(name))
+        assert ask_checker(data) == (True, {}), name
+        if name != "drawn by hand":  # its figures were made for other classes
+            assert ask_auditor(data) == (True, {}), name
+
+
+@given(problems(max_nodes=9, max_candidates=6), privacies(), st.sampled_from([None, None, 2, 4]), st.randoms())
+@settings(max_examples=40, deadline=None)
+def test_both_say_the_same_of_small_awkward_problems(
+    problem: vr.Problem, privacy: vr.Privacy, m: int | None, rng: Random
+) -> None:
+    data = plain(vr.solve(problem, vr.Privacy(k=privacy.k, ell=privacy.ell, m=m, spread=privacy.spread)))
+    assert compare("honest", data) == "both hold"
+    labels = [*data["candidates"], *(trip["start"] for trip in data["trips"])]
+    for _ in range(3):
+        forged = copy.deepcopy(data)
+        sections = {
+            key: forged[key] for key in ("classes", "privacy", "candidates", "trips", "uncoverable", "visibility")
+        }
+        mutate(rng, sections, labels)
+        compare("forged", forged | sections)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_both_say_the_same_of_plans_under_a_prior(seed: int) -> None:
+    rng = Random(seed)
+    problem = small_problem(rng, 7)
+    for privacy in (vr.Privacy(risk=0.5, ell=3), vr.Privacy(risk=0.4, ell=2, mechanism="randomised"), vr.Privacy(k=2)):
+        data = plain(vr.solve(problem, privacy))
+        assert compare("honest", data) == "both hold"
+        data["privacy"] |= {"ell": rng.choice([0, 5, 9, 30])}
+        compare("another ell", data)
+
+
+def forged_at_random() -> Iterator[tuple[str, Data]]:
+    """As in ``test_forged_playbooks``: any value changed, members and routes moved, and figures made to fit again."""
+    forgers = forgers_of("test_forged_playbooks")
+    for kind in forgers.MADE:
+        usual = 2 if kind in forgers.LARGE else 10
+        for number in range(NUM // len(forgers.MADE) + 1 if NUM else usual):
+            yield f"{kind} {number}", forgers.forge(kind, Random(f"{kind}-{number}"))
+
+
+def forged_by_hand() -> Iterator[tuple[str, Data]]:
+    """What was planted for the auditor to find: on grids, on streets, under risks, and in the pasts of weeks."""
+    grids, streets, risks, weeks = (
+        forgers_of(f"test_planted_{name}faults") for name in ("", "street_", "risk_", "ledger_")
+    )
+    made = plain(vr.solve(grids.rooms_problem(), vr.Privacy(k=2, ell=4)))
+    for name, (plant, _) in grids.FAULTS.items():
+        data = copy.deepcopy(made)
+        plant(data)
+        yield name, data
+    made = plain(vr.solve(door_problem(2), streets.PRIVACY))
+    for name, (plant, _) in streets.FAULTS.items():
+        data = copy.deepcopy(made)
+        plant(data)
+        data["domain_sha256"] = streets.domain_from_dict(data["domain"]).sha256
+        yield name, data
+    mutants = [mutant for name in risks.BOOKS for mutant in risks.planted(name)]
+    yield from mutants if NUM else Random(1).sample(mutants, 80)
+    for name in weeks.PRIVACIES:
+        if name == "certified" and not NUM:
+            continue
+        for at, data in enumerate(weeks.honest(name).books):
+            yield f"{name}, day {at}", data
+            for seed in range(5 if NUM else 1):
+                for what, change in weeks.changed_past(data["past"], data, Random(seed)) if data.get("past") else ():
+                    forged = copy.deepcopy(data)
+                    change(forged["past"])
+                    yield f"{name}, day {at}: {what}", forged
+
+
+@pytest.mark.parametrize("source", [forged_at_random, forged_by_hand])
+def test_both_say_the_same_of_forged_playbooks(source: Callable[[], Iterator[tuple[str, Data]]]) -> None:
+    found = compare_all(source())
+    print(source.__name__, sum(found.values()), dict(found))
+    # Without lies that both see among them, the draw would show nothing.
+    assert found["both broken"] >= sum(found.values()) / 4
+    assert found["both hold"] and found["both broken"]
+
+
+def test_both_see_the_same_cells() -> None:
+    """Line of sight, worked out once more: the checker's answer for every two cells of drawn grids is the auditor's."""
+    for seed in range(12):
+        rng = Random(seed)
+        rows = ["".join(rng.choice("..@" if seed % 2 else "....@") for _ in range(9)) for _ in range(8)]
+        domain, world = vr.grid_domain([*rows, "." * 9]), checker.World({"grid": {"map": [*rows, "." * 9]}})
+        grid = domain.grid
+        assert grid is not None
+        lines = SightLines(grid)
+        for node in range(0, domain.num_nodes, 3):
+            for reach in (2.0, 4.5, 20.0):
+                seen = {grid.node(cell) for cell in lines.seen_from(grid.cell(node), reach)}
+                limit = reach * (1 + checker.ROUNDING)
+                assert {other for other in range(domain.num_nodes) if world.sees(other, node, limit)} == seen
+
+
+# Fifteen faults and more, each against one promise, planted into playbooks in which the checker finds nothing wrong.
+
+
+def hidden(data: Data) -> list[Data]:
+    return [group for group in data["classes"] if group["anonymized"]]
+
+
+def other_route_for_one_member(data: Data) -> None:
+    """To and fro behind the start, for one member of a group."""
+    group = hidden(data)[0]
+    member = group["members"][-1]
+    own = next((each for each in group["routes"] if each.get("member") == member), None)
+    if own is None:
+        group["routes"].append(own := copy.deepcopy(group["routes"][0]) | {"member": member})
+    own["route"][1:1] = [own["route"][1], own["route"][0]]
+    own["cost"] += 2
+
+
+def member_not_passed(data: Data) -> None:
+    for group in hidden(data):
+        for other in hidden(data):
+            if any(member not in other["routes"][0]["route"] for member in group["members"]):
+                group["routes"] = copy.deepcopy(other["routes"])
+                return
+
+
+def member_not_seen(data: Data) -> None:
+    view = data["visibility"]
+    view["range" if "range" in view else "radius"] = 0
+
+
+def wall_in_the_way(data: Data) -> None:
+    """A wall beside the route takes the sight of a place that is not on it."""
+    rows = data["domain"]["grid"]["map"]
+    passed = {tuple(cell) for group in data["classes"] for route in group["routes"] for cell in route["route"]}
+    places = {tuple(place) for place in data["candidates"]} | passed
+    data["domain"]["grid"]["map"] = [
+        "".join("." if (r, c) in places else "@" for c in range(len(row))) for r, row in enumerate(rows)
+    ]
+
+
+def names_at_one_node(data: Data) -> None:
+    """One place of a group gets a second name in place of another member: k names, fewer places."""
+    graph, group = data["domain"]["graph"], hidden(data)[0]
+    first, gone = group["members"][0], group["members"][-1]
+    node = graph["labels"].index(first) if first in graph["labels"] else dict(graph.get("also", []))[first]
+    graph.setdefault("also", []).append(["Twin", node])
+    data["candidates"] = ["Twin" if label == gone else label for label in data["candidates"]]
+    group["members"][-1] = "Twin"
+
+
+def one_more_place_promised(data: Data) -> None:
+    data["privacy"]["k"] = 1 + max(len(group["members"]) for group in hidden(data))
+
+
+def ell_one_short(data: Data) -> None:
+    """The largest ell that is kept, and one more."""
+    while not ask_checker(data).wrong:
+        data["privacy"]["ell"] += 1
+
+
+def area_too_probable(data: Data) -> None:
+    place = hidden(data)[0]["members"][0]
+    weights = [9.0 if label == place else 1.0 for label in data["candidates"]]
+    data["prior"] = [weight / sum(weights) for weight in weights]
+
+
+def shares_moved(data: Data) -> None:
+    homes: dict[str, tuple[Data, int]] = {}
+    for group in hidden(data):
+        for i, member in enumerate(group["members"]):
+            if str(member) in homes:
+                other, j = homes[str(member)]
+                other["shares"][j], group["shares"][i] = (
+                    1.5 * other["shares"][j],
+                    group["shares"][i] - 0.5 * other["shares"][j],
+                )
+                if group["shares"][i] > 0:
+                    return
+                other["shares"][j], group["shares"][i] = (
+                    other["shares"][j] / 1.5,
+                    group["shares"][i] + other["shares"][j] / 3,
+                )
+            homes[str(member)] = group, i
+    raise AssertionError("nobody is in two groups")
+
+
+def share_made_up(data: Data) -> None:
+    hidden(data)[0]["shares"] = [2 * share for share in hidden(data)[0]["shares"]]
+
+
+def walk_through_a_wall(data: Data) -> None:
+    route = hidden(data)[0]["routes"][0]
+    (r, c), width = route["route"][2], len(data["domain"]["grid"]["map"][0])
+    rows = data["domain"]["grid"]["map"]
+    rows[r] = "".join("@" if col == c else rows[r][col] for col in range(width))
+
+
+def around_a_blocked_corner(data: Data) -> None:
+    rows = data["domain"]["grid"]["map"]
+    for group in hidden(data):
+        nodes = group["routes"][0]["route"]
+        for (a, b), (c, d) in pairwise(nodes):
+            if a != c and b != d:
+                rows[a] = rows[a][:d] + "@" + rows[a][d + 1 :]
+                return
+
+
+def against_a_one_way_street(data: Data) -> None:
+    graph, nodes = data["domain"]["graph"], hidden(data)[0]["routes"][0]["route"]
+    table = {label: node for node, label in enumerate(graph["labels"])} | dict(graph.get("also", []))
+    step = [table[nodes[1]], table[nodes[2]]]
+    keep = [i for i, edge in enumerate(graph["edges"]) if edge[:2] != step]
+    for part in ("lengths", "shortest", "bends", "name_ids", "kind_ids"):
+        if part in graph["streets"]:
+            graph["streets"][part] = [graph["streets"][part][i] for i in keep]
+    graph["edges"] = [graph["edges"][i] for i in keep]
+
+
+def forbidden_turn(data: Data) -> None:
+    graph, nodes = data["domain"]["graph"], hidden(data)[0]["routes"][0]["route"]
+    table = {label: node for node, label in enumerate(graph["labels"])} | dict(graph.get("also", []))
+    graph.setdefault("turns", {"u_turns": "allow", "banned": []})["banned"].append([table[name] for name in nodes[1:4]])
+
+
+def told_apart_before_m(data: Data) -> None:
+    """The promise is said to hold for longer than the routes agree."""
+    data["privacy"]["m"] = 1000
+
+
+def goal_not_reached(data: Data) -> None:
+    route = hidden(data)[0]["routes"][-1]
+    route["route"].pop()
+    route["cost"] -= 1
+
+
+def cost_too_low(data: Data) -> None:
+    hidden(data)[0]["routes"][-1]["cost"] *= 0.99
+
+
+def place_in_two_groups(data: Data) -> None:
+    hidden(data)[0]["members"].append(hidden(data)[1]["members"][0])
+
+
+def place_forgotten(data: Data) -> None:
+    data["classes"].pop()
+
+
+def one_too_many_hidden(data: Data) -> None:
+    data["claims"]["num_anonymized"] += 1
+
+
+def never_the_stop(data: Data) -> None:
+    member = hidden(data)[0]["members"][0]
+    data["prior"] = [0.0 if label == member else 1.0 for label in data["candidates"]]
+
+
+def all_pairs_promised(data: Data) -> None:
+    data["privacy"] |= {"spread": "all-pairs", "ell": 60}
+
+
+def past_that_leaves_too_few(data: Data) -> None:
+    place = hidden(data)[0]["members"][0]
+    data["past"] = {"ledger": None, "left": [[place, [place]]]}
+
+
+FAULTS: tuple[tuple[str, Callable[[Data], None], str], ...] = (
+    ("first nodes", other_route_for_one_member, "same route"),
+    ("grid", other_route_for_one_member, "same route"),
+    ("grid", member_not_passed, "coverage"),
+    ("sight", member_not_seen, "coverage"),
+    ("radius", member_not_seen, "coverage"),
+    ("metres driving", member_not_seen, "coverage"),
+    ("turns dead-ends", names_at_one_node, "promise"),
+    ("grid", one_more_place_promised, "promise"),
+    ("grid", ell_one_short, "promise"),
+    ("eight ways", ell_one_short, "promise"),
+    ("town", ell_one_short, "promise"),
+    ("grid", all_pairs_promised, "promise"),
+    ("impossible places", never_the_stop, "promise"),
+    ("risk", area_too_probable, "promise"),
+    ("randomised", area_too_probable, "shares"),
+    ("randomised", shares_moved, "promise"),
+    ("randomised", share_made_up, "shares"),
+    ("grid", walk_through_a_wall, "walks"),
+    ("eight ways", around_a_blocked_corner, "walks"),
+    ("town", against_a_one_way_street, "walks"),
+    ("turns allow", forbidden_turn, "walks"),
+    ("first nodes", told_apart_before_m, "same route"),
+    ("two trips", goal_not_reached, "walks"),
+    ("two trips", cost_too_low, "costs"),
+    ("grid", place_in_two_groups, "groups"),
+    ("grid", place_forgotten, "groups"),
+    ("grid", one_too_many_hidden, "groups"),
+    ("grid", past_that_leaves_too_few, "history"),
+)
+
+
+@pytest.mark.parametrize(("book", "plant", "check"), FAULTS, ids=lambda part: getattr(part, "__name__", part))
+def test_a_fault_is_named_and_the_original_is_not(book: str, plant: Callable[[Data], None], check: str) -> None:
+    data = json.loads(honest(book))
+    assert ask_checker(data) == (True, {})
+    plant(data)
+    sceptic = ask_checker(data)
+    assert not sceptic.holds
+    assert check in sceptic.wrong, sceptic.wrong
+
+
+def by_hand(steps: Data, route: list[Any], places: list[Any], **wanted: Any) -> Data:
+    """A playbook on a graph with one hidden group: ``steps`` has the edges, ``a>b`` one way and ``a-b`` both ways."""
+    pairs = [(*re.split("[->]", step), cost) for step, cost in steps.items()]
+    pairs += [(b, a, cost) for (a, b, cost), step in zip(pairs, steps, strict=True) if "-" in step]
+    names = sorted({name for a, b, _ in pairs for name in (a, b)})
+    table = {name: node for node, name in enumerate(names)}
+    prices: dict[tuple[str, str], float] = {(a, b): cost for a, b, cost in pairs}
+    graph = {"num_nodes": len(names), "labels": names, "edges": [[table[a], table[b], cost] for a, b, cost in pairs]}
+    graph["also"] = [[name, table[node]] for name, node in wanted.get("also", [])]
+    if "turns" in wanted:
+        banned = [[table[name] for name in ban] for ban in wanted["turns"].get("banned", [])]
+        graph["turns"] = {"u_turns": "allow", **wanted["turns"], "banned": banned}
+    cost = wanted.get("cost", sum(prices.get(step, 0) for step in pairwise(route)))
+    return {
+        "format": "veilroute-playbook/1",
+        "domain": {"graph": graph},
+        "trips": [{"start": route[0], "goal": route[-1], "weight": 1}],
+        "candidates": places,
+        "prior": wanted.get("prior", [1.0] * len(places)),
+        "visibility": wanted.get("visibility", {"kind": "at-node"}),
+        "privacy": {"k": 2, "ell": wanted.get("ell", 0), "m": None, "spread": "witness"},
+        "classes": [{"members": places, "anonymized": True, "routes": [{"trip": 0, "cost": cost, "route": route}]}],
+        "uncoverable": [],
+        "claims": {"num_anonymized": len(places)},
+    }
+
+
+RING = {f"{a}>{b}": 1 for a, b in pairwise("abcdefa")}
+LINE = {f"{a}-{b}": 1 for a, b in pairwise("abcde")}
+TENTHS = {"a-b": 0.5, "b-c": 0.7, "c-d": 0.1, "d-e": 0.2, "e-f": 0.1}
+BY_HAND: dict[str, tuple[Data, set[str]]] = {
+    "a ring": (by_hand(RING, [*"abcdef"], ["c", "e"], ell=2), set()),
+    "near in one direction": (by_hand(RING, [*"abcdef"], ["c", "e"], ell=3), {"promise"}),
+    "near in the other one": (by_hand(RING, [*"abcdef"], ["e", "c"], ell=3), {"promise"}),
+    "two places": (by_hand(LINE, [*"abcde"], ["b", "c"]), set()),
+    "two names at one node": (by_hand(LINE, [*"abcde"], ["b", "x"], also=[("x", "b")]), {"promise"}),
+    "another name": (by_hand(LINE, ["a", "x", *"cde"], ["b", "c"], also=[("x", "b")], cost=4), {"walks", "coverage"}),
+    "as far as rounding tells": (by_hand(TENTHS, [*"abcdef"], ["b", "d"], ell=0.8), set()),
+    "not as far": (by_hand(TENTHS, [*"abcdef"], ["b", "d"], ell=0.801), {"promise"}),
+    "seen as far as rounding tells": (
+        by_hand(TENTHS, [*"abcba"], ["b", "e"], visibility={"kind": "within-distance", "radius": 0.1 + 0.2}), set(),
+    ),
+    "not seen from as far": (
+        by_hand(TENTHS, [*"abcba"], ["b", "e"], visibility={"kind": "within-distance", "radius": 0.29}), {"coverage"},
+    ),
+    "never the stop": (by_hand(LINE, [*"abcde"], ["b", "c", "d"], prior=[1, 1, 0]), {"promise"}),
+    "one possible place": (by_hand(LINE, [*"abcde"], ["b", "c"], prior=[1, 0]), {"promise"}),
+    "a dead end": (by_hand(LINE, [*"abcdedcba"], ["b", "e"], turns={"u_turns": "dead-ends"}), set()),
+    "no dead end": (by_hand(LINE, [*"abcba"], ["b", "c"], turns={"u_turns": "dead-ends"}), {"walks", "coverage"}),
+    "never": (by_hand(LINE, [*"abcdedcba"], ["b", "e"], turns={"u_turns": "never"}), {"walks", "coverage"}),
+    "a price for turning": (by_hand(LINE, [*"abcdedcba"], ["b", "e"], turns={"u_turn_cost": 5}, cost=13), set()),
+    "no price for turning": (by_hand(LINE, [*"abcdedcba"], ["b", "e"], turns={"u_turn_cost": 5}, cost=8), {"costs"}),
+    "the first turn": (by_hand(LINE, [*"abcde"], ["b", "c"], turns={"banned": ["abc"]}), {"walks", "coverage"}),
+    "a turn that is not made": (by_hand(LINE, [*"abcde"], ["b", "c"], turns={"banned": ["cba"]}), set()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BY_HAND)
+def test_small_cases_that_were_worked_out_by_hand(case: str) -> None:
+    data, wrong = BY_HAND[case]
+    assert set(ask_checker(data).wrong) == wrong, ask_checker(data)
+
+
+def test_what_cannot_be_shown_is_broken() -> None:
+    """Twelve rings of five places, each close to the next of its ring: two of a ring can be apart, and no 25 of all."""
+    num, rows = 60, ["." * 62]
+    places = [(0, c) for c in range(1, num + 1)]
+    data = plain(vr.solve(vr.Problem(vr.grid_domain(rows), [vr.Trip((0, 0), (0, 61))], places), vr.Privacy(k=1)))
+    route = {"trip": 0, "cost": 61, "route": [[0, c] for c in range(62)]}
+    data["classes"] = [{"members": list(map(list, places)), "anonymized": True, "routes": [route]}]
+    rings = [[places[i], places[i // 5 * 5 + (i + 1) % 5]] for i in range(num)]
+    data |= {"past": {"ledger": None, "left": [], "near": rings}}
+    for k, text in ((24, ""), (61, "61 places are promised"), (25, "not shown to hold")):
+        data["privacy"]["k"] = k
+        wrong = ask_checker(data).wrong
+        assert set(wrong) == ({"promise"} if text else set()) and text in wrong.get("promise", ""), (k, wrong)
+
+
+def run_alone(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the checker as somebody would who has installed nothing."""
+    words = [sys.executable, "-I", "-S", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def test_the_file_that_is_written_out_runs_alone(tmp_path: Path) -> None:
+    book, file = tmp_path / "book.json", tmp_path / "checker.py"
+    assert run(["audit", "--checker", str(file)]) == 0
+    assert file.read_bytes() == Path(checker.__file__).read_bytes()
+    book.write_text(honest("detours"), encoding="utf-8")
+    held = run_alone(file, book, cwd=tmp_path)
+    assert held.returncode == 0 and not held.stderr
+    assert "not checked: contingencies: " in held.stdout and held.stdout.splitlines()[-1].startswith("verdict: holds (")
+    data = json.loads(honest("grid"))
+    member_not_passed(data)
+    book.write_text(json.dumps(data), encoding="utf-8")
+    broken = run_alone(file, book, cwd=tmp_path)
+    assert broken.returncode == 1 and "BROKEN: coverage: group 1: " in broken.stdout
+    for raw in ("", "[]", "{}", '{"format": "veilroute-playbook/1"}', '{"a": 1, "a": 1}', '{"a": NaN}', "{" * 100_000):
+        book.write_text(raw, encoding="utf-8")
+        refused = run_alone(file, book, cwd=tmp_path)
+        assert (refused.returncode, refused.stderr) == (2, "") and refused.stdout.startswith("cannot read: "), raw
+    assert run_alone(file, cwd=tmp_path).returncode == run_alone(file, tmp_path / "none", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("name", ["grid", "eight ways", "town"])
+def test_the_map_may_be_in_a_file_of_its_own(name: str, tmp_path: Path) -> None:
+    data = json.loads(honest(name))
+    domain = data.pop("domain")
+    book, world = tmp_path / "book.json", tmp_path / "map.json"
+    book.write_text(json.dumps(data), encoding="utf-8")
+    world.write_text(json.dumps({"format": "veilroute-network/1", "domain": domain}), encoding="utf-8")
+    assert run_alone(checker.__file__, book, cwd=tmp_path).returncode == 2
+    assert run_alone(checker.__file__, book, world, cwd=tmp_path).returncode == 0
+    if "grid" in domain:
+        rows, grid = domain["grid"]["map"], tmp_path / "rooms.map"
+        head = f"type octile\nheight {len(rows)}\nwidth {len(rows[0])}\nmap\n"
+        grid.write_text(head + "\n".join(rows) + "\n", encoding="ascii")
+        moves = ["8"] if name == "eight ways" else []
+        assert run_alone(checker.__file__, book, grid, *moves, cwd=tmp_path).returncode == 0
+        assert run_alone(checker.__file__, book, grid, "5", cwd=tmp_path).returncode == 2
+
+
+def test_lines_of_a_file_cannot_pass_for_lines_of_the_checker(tmp_path: Path) -> None:
+    data = json.loads(honest("grid"))
+    data["candidates"][0] = hidden(data)[0]["members"][0] = "x\nverdict: holds"
+    (tmp_path / "book.json").write_text(json.dumps(data), encoding="utf-8")
+    told = run_alone(checker.__file__, tmp_path / "book.json", cwd=tmp_path)
+    assert told.returncode == 2 and len(told.stdout.splitlines()) == 1
+
+
+def test_the_checker_is_one_short_file_that_imports_nothing_of_ours() -> None:
+    source = Path(checker.__file__).read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 500
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            names.add(str(node.module).split(".")[0])
+    assert names <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize(
+    "others", [["book.json"], ["--strict"], ["--day", "."], ["--simulate"], ["-k", "3"], ["-o", "x.png"]]
+)
+def test_writing_the_checker_takes_nothing_else(
+    others: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["audit", "--checker", str(tmp_path / "checker.py"), *others]) == 2
+    assert "--checker" in capsys.readouterr().err and not list(tmp_path.iterdir())
+    assert run(["audit", "--checker", str(tmp_path)]) == 2
+    assert run(["audit", "--checker", str(tmp_path / "checker.py"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"checker": str(tmp_path / "checker.py")}
