@@ -1,7 +1,4 @@
-"""Chromium for tests and benchmarks: finding it, starting it, and what is looked for on a page.
-
-Screenshots are compared by structure: the roles and names that a screen reader is told, and where the controls are.
-"""
+"""Chromium for tests and benchmarks: finding it, starting it, and what is looked for on a page."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.base import AXE_SCRIPT
@@ -39,7 +35,6 @@ FLAGS = (
     "--disable-sync",
     "--enable-blink-features=ComputedAccessibilityInfo",  # element.computedRole and computedName
 )
-_STRUCTURES = Path(__file__).parent / "browser" / "structure"
 
 # Controls that are seen, with the boxes that they have on the screen: what lies in a closed <details>, is hidden or has
 # no size is not seen; what a scrolling ancestor cuts off is seen as far as it is not cut off.
@@ -128,6 +123,23 @@ class PageErrors:
         return [text for text in self.texts if not any(re.search(pattern, text) for pattern in self._allowed)]
 
 
+def map_at_rest(page: Page) -> str:
+    """The picture of the map, once it stays the same for longer than a move takes to settle."""
+    found: str = page.evaluate(
+        """async () => {
+          const canvas = document.querySelector("canvas"), pause = () => new Promise((done) => setTimeout(done, 250));
+          for (let last = "", same = 0; ; ) {
+            await pause();
+            const now = canvas.toDataURL();
+            same = now === last ? same + 1 : 0;
+            if (same === 2) return now;
+            last = now;
+          }
+        }"""
+    )
+    return found
+
+
 def axe_findings(page: Page, within: str | None = None) -> list[str]:
     """What axe-core finds serious or critical, one line for each element; on the whole page or within a selector."""
     page.evaluate(f"{AXE_SCRIPT};null")
@@ -171,18 +183,3 @@ def _covered(one: dict[str, Any], controls: list[dict[str, Any]]) -> Iterator[st
             down = min(one["bottom"], other["bottom"]) - max(one["top"], other["top"])
             if across > 2 and down > 2:
                 yield f"{other['role']} {other['name']!r}"
-
-
-def structure_of(page: Page, within: str = "body") -> str:
-    """Roles and names as a screen reader is told them, nested; numbers are left open, because they change."""
-    return re.sub(r"\d+(?:[.,:]\d+)*", "#", page.locator(within).aria_snapshot()) + "\n"
-
-
-def check_structure(page: Page, name: str, within: str = "body") -> None:
-    """Compare a page with the structure kept under a name; with ``VEILROUTE_KEEP=1`` it is kept anew."""
-    path, found = _STRUCTURES / f"{name}.yaml", structure_of(page, within)
-    if os.environ.get("VEILROUTE_KEEP"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(found, encoding="utf-8", newline="\n")
-    kept = path.read_text(encoding="utf-8") if path.exists() else ""
-    assert found == kept, f"the structure is not that of {path.name} (keep it: VEILROUTE_KEEP=1)"

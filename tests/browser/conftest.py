@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from browser_pages import DESKTOP, PHONE, PageErrors, find_chromium, started_chromium
-from running_studio import Studio, running_studio
+from studio_client import Server
 
 Scheme = Literal["light", "dark"]
 _HERE = Path(__file__).parent
@@ -88,18 +88,7 @@ def page(request: pytest.FixtureRequest) -> Page:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A studio with the demo's files, for the tests of a module."""
-    with running_studio(tmp_path_factory.mktemp("studio"), "--demo") as studio:
+    with Server(tmp_path_factory.mktemp("studio"), "--demo") as studio:
         yield studio
-
-
-@pytest.fixture
-def new_server(tmp_path: Path) -> Iterator[Callable[..., Studio]]:
-    """Starts studios that a test has for itself, with options of its own."""
-    with ExitStack() as stack:
-
-        def start(*options: str, folder: Path | None = None) -> Studio:
-            return stack.enter_context(running_studio(folder or tmp_path / "studio", *options))
-
-        yield start

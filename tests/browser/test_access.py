@@ -1,24 +1,16 @@
-"""Each view for everybody: what axe-core finds, where things are, and all of it without a mouse.
-
-With ``VEILROUTE_SHOTS=FOLDER`` pictures of every view are written there, to be looked at.
-"""
+"""Each view for everybody: what axe-core finds, where things are, and all of it without a mouse."""
 
 from __future__ import annotations
 
-import json
-import os
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from browser_pages import DESKTOP, PHONE, TOUCH_PX, axe_findings, layout_findings
-from running_studio import Studio
 from street_samples import little_book
+from studio_client import Server
 from veilroute.plotting import write_html_map
 
 LONG_S = 60_000
@@ -28,30 +20,17 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 
 
-def ask(server: Studio, path: str, content: object = None) -> Any:
-    body = None if content is None else json.dumps(content).encode()
-    request = Request(f"{server.url}api/{path}", body, {"Content-Type": "application/json"} if body else {})
-    with urlopen(request, timeout=60) as answer:
-        return json.load(answer)
-
-
 @pytest.fixture(scope="module")
-def jobs(server: Studio) -> dict[str, str]:
+def jobs(server: Server) -> dict[str, str]:
     """A plan and a frontier of the demo's streets, by kind."""
-    files = ask(server, "files")["files"]
+    files = server.ask("GET", "/api/files").json["files"]
     source = next(file["id"] for file in files if "streets" in file["name"])
-    params = {
-        "plan": {"source": source, "options": {}},
-        "frontier": {"source": source, "options": {}, "k": [2, 3], "ell": [300], "time_limit_s": 5},
+    ended = {
+        "plan": server.run("plan", source=source, options={}),
+        "frontier": server.run("frontier", source=source, options={}, k=[2, 3], ell=[300], time_limit_s=5),
     }
-    made = {kind: ask(server, "jobs", {"kind": kind, "params": given})["id"] for kind, given in params.items()}
-    for job in made.values():
-        for _ in range(600):
-            if ask(server, f"jobs/{job}")["state"] not in ("queued", "running"):
-                break
-            time.sleep(0.1)
-        assert ask(server, f"jobs/{job}")["state"] == "done"
-    return made
+    assert {job["state"] for job in ended.values()} == {"done"}
+    return {kind: job["id"] for kind, job in ended.items()}
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +40,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.as_uri()
 
 
-def studio_views(page: Page, server: Studio, jobs: dict[str, str]) -> Iterator[str]:
+def studio_views(page: Page, server: Server, jobs: dict[str, str]) -> Iterator[str]:
     """Goes from view to view, and gives the name of each."""
     page.goto(server.url)
     page.locator("[data-demo=building]").wait_for()
@@ -122,22 +101,14 @@ def findings(page: Page, size: str) -> list[str]:
     return [*axe_findings(page), *placed]
 
 
-def keep_picture(page: Page, name: str) -> None:
-    folder = os.environ.get("VEILROUTE_SHOTS")
-    if folder:
-        page.wait_for_timeout(400)
-        page.screenshot(path=Path(folder) / f"{name}.png")
-
-
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("colour_scheme", ["light", "dark"])
 def test_every_view_of_the_studio_is_for_everybody(
-    new_context: Callable[..., BrowserContext], server: Studio, jobs: dict[str, str], size: str, colour_scheme: str
+    new_context: Callable[..., BrowserContext], server: Server, jobs: dict[str, str], size: str
 ) -> None:
     page = new_context(**SIZES[size]).new_page()
     wrong = {}
     for view in studio_views(page, server, jobs):
-        keep_picture(page, f"{view}-{size}-{colour_scheme}")
         wrong[view] = findings(page, size)
     assert {view: found for view, found in wrong.items() if found} == {}
     assert len(wrong) == 11
@@ -146,12 +117,11 @@ def test_every_view_of_the_studio_is_for_everybody(
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("colour_scheme", ["light", "dark"])
 def test_every_view_of_the_exported_file_is_for_everybody(
-    new_context: Callable[..., BrowserContext], exported: str, size: str, colour_scheme: str
+    new_context: Callable[..., BrowserContext], exported: str, size: str
 ) -> None:
     page = new_context(**SIZES[size]).new_page()
     wrong = {}
     for view in file_views(page, exported):
-        keep_picture(page, f"{view}-{size}-{colour_scheme}")
         wrong[view] = findings(page, size)
     assert {view: found for view, found in wrong.items() if found} == {}
 
@@ -171,7 +141,7 @@ def tab_to(page: Page, name: str) -> None:
     raise AssertionError(f"{name} cannot be reached with the keyboard")
 
 
-def test_from_the_first_page_to_audited_routes_without_a_mouse(desktop: Page, server: Studio) -> None:
+def test_from_the_first_page_to_audited_routes_without_a_mouse(desktop: Page, server: Server) -> None:
     desktop.goto(server.url)
     desktop.locator("[data-demo=building]").wait_for()
     tab_to(desktop, "A building")
@@ -195,7 +165,7 @@ def test_from_the_first_page_to_audited_routes_without_a_mouse(desktop: Page, se
     expect(desktop.locator("#view-watch .seat-out").first).to_be_visible()
 
 
-def test_places_are_picked_without_a_mouse(desktop: Page, server: Studio) -> None:
+def test_places_are_picked_without_a_mouse(desktop: Page, server: Server) -> None:
     desktop.goto(server.url)
     desktop.locator("[data-demo=building]").click()
     summary = desktop.locator(".places-summary")

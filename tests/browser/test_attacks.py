@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from running_studio import Studio
 from street_samples import little_book
+from studio_client import Server
 from veilroute import Privacy, Problem, Trip
 from veilroute.domain import WithinDistance, draw_candidates, generate_rooms
 from veilroute.formats import Instance, write_instance
@@ -43,7 +43,7 @@ def cancel_after_first_plan(page: Page, press: Locator) -> None:
     page.get_by_role("heading", name="The best plan before you cancelled").wait_for(timeout=LONG_MS)
 
 
-def test_a_report_is_about_the_plan_that_is_shown(desktop: Page, server: Studio, long_instance: Path) -> None:
+def test_a_report_is_about_the_plan_that_is_shown(desktop: Page, server: Server, long_instance: Path) -> None:
     page, marks = desktop, ["a" * 64, "b" * 64]
 
     def marked(route: Route) -> None:
@@ -91,7 +91,7 @@ def assert_second(page: Page) -> None:
     expect(page.locator(".banner")).to_contain_text("does not keep its word")
 
 
-def test_a_report_of_another_playbook_says_nothing_about_this_one(desktop: Page, server: Studio) -> None:
+def test_a_report_of_another_playbook_says_nothing_about_this_one(desktop: Page, server: Server) -> None:
     page = desktop
 
     def exchanged(route: Route) -> None:
@@ -116,7 +116,7 @@ DROP = """([name, text]) => {
 }"""
 
 
-def test_a_key_that_is_dropped_anywhere_stays_here(desktop: Page, server: Studio) -> None:
+def test_a_key_that_is_dropped_anywhere_stays_here(desktop: Page, server: Server) -> None:
     sent: list[str] = []
     desktop.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     key = "veilroute-key/1\n" + "ab" * 32 + "\n"
@@ -131,7 +131,7 @@ def test_a_key_that_is_dropped_anywhere_stays_here(desktop: Page, server: Studio
     assert not sent
 
 
-def test_the_game_does_not_have_its_answer_in_the_page(desktop: Page, server: Studio) -> None:
+def test_the_game_does_not_have_its_answer_in_the_page(desktop: Page, server: Server) -> None:
     page = desktop
     page.goto(server.url)
     page.locator("[data-demo=building]").click()
@@ -148,7 +148,7 @@ def test_the_game_does_not_have_its_answer_in_the_page(desktop: Page, server: St
 
 
 def test_a_forged_playbook_is_called_so_where_its_promises_are_read(
-    desktop: Page, server: Studio, tmp_path: Path
+    desktop: Page, server: Server, tmp_path: Path
 ) -> None:
     little_book().write(tmp_path / "book.json")
     book = json.loads((tmp_path / "book.json").read_text())

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import signal
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +11,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import veilroute as vr
-from browser_pages import PageErrors
-from running_studio import Studio
+from browser_pages import PageErrors, map_at_rest
 from street_samples import NAMES, little_book, little_problem, little_town, two_trip_book
+from studio_client import Server
+from veilroute.adversary import Bayesian
 from veilroute.plotting import write_html_map
-from veilroute.posterior import find_sights, measure_risk
 
 LONG_S = 60_000
 EVIL: dict[Hashable, str] = {
@@ -30,17 +27,17 @@ EVIL: dict[Hashable, str] = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    yield tmp_path_factory.mktemp("files")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("files")
 
 
-def open_demo(page: Page, server: Studio, name: str = "building") -> None:
+def open_demo(page: Page, server: Server, name: str = "building") -> None:
     page.goto(server.url)
     page.locator(f"[data-demo={name}]").click()
     plan_button(page).wait_for()
 
 
-def open_at(page: Page, server: Studio, fragment: str) -> None:
+def open_at(page: Page, server: Server, fragment: str) -> None:
     """The page at an address of its own, as a new document."""
     page.goto("about:blank")
     page.goto(f"{server.url}{fragment}")
@@ -65,53 +62,26 @@ def send_file(page: Page, name: str, content: bytes) -> None:
     page.locator(".drop input[type=file]").set_input_files(files)
 
 
-def open_book(page: Page, server: Studio, book: vr.Playbook, path: Path, name: str = "") -> None:
+def open_book(page: Page, server: Server, book: vr.Playbook, path: Path, name: str = "") -> None:
     book.write(path)
     page.goto(server.url)
     send_file(page, name or path.name, path.read_bytes())
     page.locator("#view-look .classes li").first.wait_for(timeout=LONG_S)
 
 
-def picture(page: Page) -> str:
-    """The map at rest."""
-    found: str = page.evaluate(
-        """async () => {
-          const canvas = document.querySelector("canvas"), pause = () => new Promise((done) => setTimeout(done, 200));
-          for (let last = "", same = 0; ; ) {
-            await pause();
-            const now = canvas.toDataURL();
-            same = now === last ? same + 1 : 0;
-            if (same === 2) return now;
-            last = now;
-          }
-        }"""
-    )
-    return hashlib.sha256(found.encode()).hexdigest()
-
-
-def start_long_plan(page: Page, server: Studio) -> dict[str, Any]:
+def start_long_plan(server: Server) -> str:
     """A plan that takes minutes, by the server's interface."""
-    files = page.request.get(f"{server.url}api/files").json()["files"]
+    files = server.ask("GET", "/api/files").json["files"]
     source = next(file["id"] for file in files if "building" in file["name"])
-    params = {"source": source, "options": {"random_candidates": 100, "k": 4, "ell": 4}, "time_limit_s": 600}
-    answer = page.request.post(f"{server.url}api/jobs", data={"kind": "plan", "params": params})
-    job: dict[str, Any] = {**answer.json(), "status": answer.status}
-    return job
-
-
-def wait_for_state(page: Page, server: Studio, job: str, *states: str) -> dict[str, Any]:
-    for _ in range(600):
-        found: dict[str, Any] = page.request.get(f"{server.url}api/jobs/{job}").json()
-        if found["state"] in states:
-            return found
-        page.wait_for_timeout(100)
-    raise AssertionError(f"the job is still {found['state']}")
+    options = {"random_candidates": 100, "k": 4, "ell": 4}
+    found: str = server.submit("plan", source=source, options=options, time_limit_s=600).json["id"]
+    return found
 
 
 # ---- Make ----
 
 
-def test_from_a_click_to_audited_routes(page: Page, server: Studio) -> None:
+def test_from_a_click_to_audited_routes(page: Page, server: Server) -> None:
     open_demo(page, server)
     expect(page.locator(".places-summary")).to_contain_text("10 candidates")
     plan(page)
@@ -128,7 +98,7 @@ def test_from_a_click_to_audited_routes(page: Page, server: Studio) -> None:
     expect(page.locator("#view-jobs li").first).to_contain_text("done")
 
 
-def test_places_are_clicked_on_the_map(page: Page, server: Studio) -> None:
+def test_places_are_clicked_on_the_map(page: Page, server: Server) -> None:
     page.goto(server.url)
     rows = ["." * 20] * 12
     send_file(page, "hall.map", f"type octile\nheight 12\nwidth 20\nmap\n{chr(10).join(rows)}\n".encode())
@@ -157,7 +127,7 @@ def test_places_are_clicked_on_the_map(page: Page, server: Studio) -> None:
     expect(page.get_by_role("region", name="Your plan")).to_contain_text("4 of 4")
 
 
-def test_a_table_is_dropped(desktop: Page, server: Studio) -> None:
+def test_a_table_is_dropped(desktop: Page, server: Server) -> None:
     open_demo(desktop, server)
     table = "name,row,col\nAlpha Büro,30,25\nBeta,30,30\nGamma,9,38\nDelta,12,58\n"
     desktop.evaluate(
@@ -174,10 +144,10 @@ def test_a_table_is_dropped(desktop: Page, server: Studio) -> None:
     expect(desktop.get_by_text("In use:")).to_contain_text("places.csv")
 
 
-def test_routes_come_while_it_is_solved_and_cancelling_keeps_the_best(page: Page, server: Studio) -> None:
+def test_routes_come_while_it_is_solved_and_cancelling_keeps_the_best(page: Page, server: Server) -> None:
     page.goto(server.url)
-    job = start_long_plan(page, server)
-    open_at(page, server, f"#job={job['id']}&view=make")
+    job = start_long_plan(server)
+    open_at(page, server, f"#job={job}&view=make")
     progress = page.get_by_role("region", name="Progress")
     expect(progress.locator("dd").nth(0)).to_have_text("100", timeout=LONG_S)  # so many are hidden so far
     show(page, "Look")
@@ -194,7 +164,7 @@ def test_routes_come_while_it_is_solved_and_cancelling_keeps_the_best(page: Page
 # ---- What it costs ----
 
 
-def test_the_slider_shows_other_routes(page: Page, server: Studio) -> None:
+def test_the_slider_shows_other_routes(page: Page, server: Server) -> None:
     open_demo(page, server)
     show(page, "What it costs")
     page.get_by_role("button", name="Compute").click()
@@ -206,7 +176,7 @@ def test_the_slider_shows_other_routes(page: Page, server: Studio) -> None:
         page.keyboard.press(key)
         said.append(page.locator(".point-text").text_content())
         expect(page.get_by_role("button", name="Use this plan")).to_be_enabled()
-        pictures.append(picture(page))
+        pictures.append(map_at_rest(page))
     assert said[0] != said[1]
     assert slider.get_attribute("aria-valuetext") == said[1]
     assert pictures[0] != pictures[1]
@@ -217,15 +187,15 @@ def test_the_slider_shows_other_routes(page: Page, server: Studio) -> None:
 # ---- Look ----
 
 
-def test_one_route_at_a_time_and_both_trips(page: Page, server: Studio, folder: Path) -> None:
+def test_one_route_at_a_time_and_both_trips(page: Page, server: Server, folder: Path) -> None:
     open_book(page, server, two_trip_book(), folder / "two.json")
     items = page.locator("#view-look .classes > li")
     number = items.count()
-    all_routes = picture(page)
+    all_routes = map_at_rest(page)
     page.get_by_role("radio", name="One at a time").check()
     stepper = page.locator(".stepper output")
     expect(stepper).to_have_text(f"Class 1 of {number}")
-    first = picture(page)
+    first = map_at_rest(page)
     assert first != all_routes
     page.get_by_role("button", name="Next class").focus()
     page.keyboard.press("Enter")
@@ -237,17 +207,17 @@ def test_one_route_at_a_time_and_both_trips(page: Page, server: Studio, folder: 
     expect(items.first.locator("ol li").nth(1)).to_be_visible()
 
 
-def test_closed_roads_are_shown(desktop: Page, server: Studio) -> None:
+def test_closed_roads_are_shown(desktop: Page, server: Server) -> None:
     open_demo(desktop, server)
     desktop.get_by_text("Closed roads", exact=False).first.evaluate("(e) => { e.closest('details').open = true; }")
     desktop.get_by_label("Closed roads", exact=False).first.fill("3")
     plan(desktop)
     show(desktop, "Look")
     detours = desktop.locator("#view-look details.detour")
-    before = picture(desktop)
+    before = map_at_rest(desktop)
     detours.first.locator("summary").first.click()
     assert detours.first.locator("p").first.text_content()
-    assert picture(desktop) != before
+    assert map_at_rest(desktop) != before
 
 
 # ---- Watch ----
@@ -265,25 +235,24 @@ def percent(share: float | None) -> str:
     return f"{100 * (share or 0):.1f}%"
 
 
-def test_what_the_observer_knows_is_what_the_library_says(page: Page, server: Studio, folder: Path) -> None:
+def test_what_the_observer_knows_is_what_the_library_says(page: Page, server: Server, folder: Path) -> None:
     book = little_book()
     open_book(page, server, book, folder / "town.json")
     show(page, "Watch")
-    sights, report = find_sights(book), measure_risk(book)
+    observer, report = Bayesian(book, (1.0,) * len(book.candidates)), vr.risk(book)
     slider = page.locator("#view-watch input[type=range]")
-    for way in range(len(sights.routes)):
+    for way, group in enumerate(book.hidden_classes):
+        (route,) = group.routes
         page.get_by_label("Route that is watched").select_option(str(way))
         slider.focus()
         page.keyboard.press("Home")
         pictures = set()
-        for step in range(1, len(sights.routes[way][0]) + 1):
+        for step in range(1, len(route) + 1):
             shown = bars(page)
             assert sum(shown.values()) == pytest.approx(1, abs=1e-4)  # browsers keep few decimals of a width
-            (group,) = [one for one in groups_at(sights, step) if way in sights.ways[one]]
-            candidates, masses = sights.masses(group)
-            expected = dict.fromkeys(shown, 0.0)
-            for at, mass in zip(candidates.tolist(), masses.tolist(), strict=True):
-                expected[book.name(book.candidates[at])] = mass / masses.sum()
+            beliefs = observer.believe((route.nodes[:step],), step)
+            names = map(book.name, book.candidates)
+            expected = {name: belief / sum(beliefs) for name, belief in zip(names, beliefs, strict=True)}
             assert shown == pytest.approx(expected, abs=1e-5)
             figures = report.over_time[min(step, len(report.over_time)) - 1]
             said = page.locator("#view-watch .seat-muted").nth(1).text_content() or ""
@@ -295,18 +264,11 @@ def test_what_the_observer_knows_is_what_the_library_says(page: Page, server: St
     assert page.locator("#view-watch .seat-out").count() > 0
 
 
-def groups_at(sights: Any, step: int) -> list[Any]:
-    """Whoever cannot be told apart after so many nodes."""
-    found = [groups for length, groups in sights.over_time(0) if length <= step]
-    last: list[Any] = found[-1]
-    return last
-
-
-def test_the_game_counts_and_says_what_is_possible(page: Page, server: Studio, folder: Path) -> None:
+def test_the_game_counts_and_says_what_is_possible(page: Page, server: Server, folder: Path) -> None:
     book = little_book()
     open_book(page, server, book, folder / "game.json")
     show(page, "Watch")
-    best = percent(measure_risk(book).bayes_success)
+    best = percent(vr.risk(book).bayes_success)
     page.get_by_role("button", name="Play the game").click()
     game = page.get_by_role("region", name="Game")
     expect(game).to_contain_text(best)
@@ -318,94 +280,24 @@ def test_the_game_counts_and_says_what_is_possible(page: Page, server: Studio, f
         right += said.startswith("Right")
         assert f"{right} of {rounds} right" in said
         page.get_by_role("button", name="Next round").click()
-    page.get_by_role("button", name="This is my guess").click()
-    expect(game.get_by_role("status")).to_contain_text("Choose a place first")
-    page.get_by_role("button", name="End the game").click()
 
 
 # ---- Trust ----
 
 
-def test_the_report_is_about_these_files(page: Page, server: Studio, folder: Path) -> None:
+def test_the_report_is_about_these_files(page: Page, server: Server, folder: Path) -> None:
     book, path = little_book(), folder / "trusted.json"
     open_book(page, server, book, path)
     show(page, "Trust")
     report = page.locator("#view-trust .report")
     expect(report).to_contain_text("The playbook keeps its word", timeout=LONG_S)
     assert book.sha256 in (report.text_content() or "")
-    audit = vr.audit(book).to_dict()
-    expect(report.locator("tr.claim")).to_have_count(len(audit["claims"]))
-    for claim in audit["claims"]:
-        assert claim["evidence"] in (report.text_content() or "")
+    expect(report.locator("tr.claim")).to_have_count(len(vr.audit(book).claims))
     page.emulate_media(media="print")
     expect(page.get_by_role("tablist", name="Views")).to_be_hidden()
     expect(page.get_by_role("button", name="Print")).to_be_hidden()
     expect(report).to_be_visible()
     assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
-
-
-def test_a_playbook_that_does_not_keep_its_word_is_called_so(desktop: Page, server: Studio, folder: Path) -> None:
-    path = folder / "broken.json"
-    little_book().write(path)
-    data = json.loads(path.read_text(encoding="utf-8"))
-    data["privacy"]["k"] = 5
-    desktop.goto(server.url)
-    show(desktop, "Trust")
-    files: Any = [{"name": "broken.json", "mimeType": "application/json", "buffer": json.dumps(data).encode()}]
-    desktop.locator("#view-trust input[type=file]").set_input_files(files)
-    expect(desktop.locator("#view-trust .report")).to_contain_text("does not keep its word", timeout=LONG_S)
-
-
-# ---- Jobs, and what goes wrong ----
-
-
-def workers_of(server: Studio) -> list[int]:
-    pid = server.process.pid
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
-
-
-def test_a_killed_worker_is_reported_and_its_job_resumed(
-    desktop: Page, new_server: Callable[..., Studio], page_errors: PageErrors
-) -> None:
-    page_errors.allow("net::ERR")  # the server is stopped before the page is closed
-    server = new_server("--demo", "--workers", "1")
-    desktop.goto(server.url)
-    job = start_long_plan(desktop, server)
-    wait_for_state(desktop, server, job["id"], "running")
-    (worker,) = workers_of(server)
-    open_at(desktop, server, "#view=jobs")
-    item = desktop.locator("#view-jobs li").filter(has_text="Plan")
-    expect(item).to_contain_text("running")
-    os.kill(worker, signal.SIGKILL)
-    expect(item).to_contain_text("killed", timeout=LONG_S)
-    item.get_by_role("button", name="Resume").click()
-    resumed = wait_for_state(desktop, server, job["id"], "running")
-    assert resumed["attempt"] == 2
-    assert workers_of(server) != [worker]
-    desktop.request.post(f"{server.url}api/jobs/{job['id']}/cancel", headers={"Content-Type": "application/json"})
-
-
-def test_jobs_outlive_the_server(desktop: Page, new_server: Callable[..., Studio], page_errors: PageErrors) -> None:
-    page_errors.allow("Failed to load resource|net::ERR")
-    server = new_server("--demo")
-    open_demo(desktop, server)
-    plan(desktop)
-    address = desktop.url.partition("#")[2]
-    server.process.kill()
-    server.process.wait()
-    server.start()
-    open_at(desktop, server, f"#{address}")
-    expect(desktop.get_by_role("region", name="Your plan")).to_contain_text("10 of 10", timeout=LONG_S)
-
-
-def test_a_full_queue_is_said(desktop: Page, new_server: Callable[..., Studio], page_errors: PageErrors) -> None:
-    page_errors.allow("429|net::ERR")
-    server = new_server("--demo", "--workers", "1", "--queue", "1")
-    open_demo(desktop, server)
-    wait_for_state(desktop, server, start_long_plan(desktop, server)["id"], "running")
-    assert [start_long_plan(desktop, server)["status"] for _ in range(2)] == [202, 429]
-    plan_button(desktop).click()
-    expect(desktop.locator("#view-make [role=alert]").filter(has_text="The queue is full")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -420,7 +312,7 @@ def test_a_full_queue_is_said(desktop: Page, new_server: Callable[..., Studio], 
     ],
 )
 def test_bad_files_show_the_servers_line(
-    page: Page, server: Studio, page_errors: PageErrors, name: str, content: bytes
+    page: Page, server: Server, page_errors: PageErrors, name: str, content: bytes
 ) -> None:
     page_errors.allow("422")
     page.goto(server.url)
@@ -433,7 +325,7 @@ def test_bad_files_show_the_servers_line(
     check_names_are_text(page)
 
 
-def test_a_private_key_is_not_sent(desktop: Page, server: Studio, page_errors: PageErrors) -> None:
+def test_a_private_key_is_not_sent(desktop: Page, server: Server, page_errors: PageErrors) -> None:
     page_errors.allow("422")
     desktop.goto(server.url)
     sent: list[str] = []
@@ -448,7 +340,7 @@ def check_names_are_text(page: Page) -> None:
     assert page.locator("img, iframe, [onerror], bdi b, bdi img").count() == 0
 
 
-def test_hostile_names_are_shown_as_text_everywhere(page: Page, server: Studio, folder: Path) -> None:
+def test_hostile_names_are_shown_as_text_everywhere(page: Page, server: Server, folder: Path) -> None:
     problem = little_problem(little_town(evil_name='<svg onload="hacked=1">'), names={**NAMES, **EVIL})
     book = vr.solve(problem, little_book().privacy)
     open_book(page, server, book, folder / "evil.json", "<img src=x onerror=hacked=1>\u202e.json")

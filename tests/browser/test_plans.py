@@ -6,40 +6,27 @@ import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from browser_pages import PageErrors
-from running_studio import Studio, running_studio
+from studio_client import Server
 
 LONG_S = 60_000
 CUSTOMERS = Path(__file__).parents[2] / "docs" / "examples" / "helsinki-customers.csv"
 
 
 @pytest.fixture(scope="module")
-def town(helsinki: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Studio, bytes]]:
-    with running_studio(tmp_path_factory.mktemp("town")) as studio:
+def town(helsinki: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, bytes]]:
+    with Server(tmp_path_factory.mktemp("town")) as studio:
         yield studio, helsinki.read_bytes()
 
 
-def send(page: Page, studio: Studio, name: str, content: bytes) -> str:
-    """Upload a file; its id."""
-    found: str = page.request.post(f"{studio.url}api/files?name={name}", data=content).json()["id"]
-    return found
-
-
-def submit(page: Page, studio: Studio, kind: str, **params: Any) -> str:
-    """Queue a job; its id."""
-    found: str = page.request.post(f"{studio.url}api/jobs", data={"kind": kind, "params": params}).json()["id"]
-    return found
-
-
-def open_streets(page: Page, studio: Studio, extract: bytes) -> str:
+def open_streets(studio: Server, extract: bytes) -> str:
     """The streets for vans; the id of their job."""
-    source = send(page, studio, "Helsinki.osm.pbf", extract)
-    return submit(page, studio, "open", source=source, network="drive", cost="seconds", connected=True)
+    source = studio.file("Helsinki.osm.pbf", extract)
+    found: str = studio.submit("open", source=source, network="drive", cost="seconds", connected=True).json["id"]
+    return found
 
 
 def plan_customers(page: Page, k: int) -> None:
@@ -53,10 +40,6 @@ def plan_customers(page: Page, k: int) -> None:
     page.get_by_label("Measure of ell").select_option("driving")
     page.get_by_role("button", name="Plan", exact=True).click()
     page.get_by_role("heading", name="Your plan").wait_for(timeout=LONG_S)
-
-
-def result(page: Page, studio: Studio, job: str, name: str) -> Any:
-    return page.request.get(f"{studio.url}api/jobs/{job}/results/{name}").json()
 
 
 def figures(page: Page, panel: str) -> list[str]:
@@ -73,10 +56,10 @@ def customers() -> list[str]:
 
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_a_plan_of_forty_customers_is_driven_audited_and_reloaded(
-    desktop: Page, town: tuple[Studio, bytes], k: int
+    desktop: Page, town: tuple[Server, bytes], k: int
 ) -> None:
     page, (studio, extract) = desktop, town
-    page.goto(f"{studio.url}#job={open_streets(page, studio, extract)}&view=make")
+    page.goto(f"{studio.url}#job={open_streets(studio, extract)}&view=make")
     plan_customers(page, k)
     card = page.get_by_role("region", name="Your plan")
     expect(card).to_contain_text("40 of 40")
@@ -85,9 +68,9 @@ def test_a_plan_of_forty_customers_is_driven_audited_and_reloaded(
     assert [text.split(" ")[0] for text in shown] == ["at", "at", "at", "right"]
 
     # Everything that the job has is about one plan.
-    job = next(each for each in page.request.get(f"{studio.url}api/jobs").json()["jobs"] if each["kind"] == "plan")
+    job = next(each for each in studio.ask("GET", "/api/jobs").json["jobs"] if each["kind"] == "plan")
     assert set(job["results"]) == {"plan.json", "playbook.json", "scene.json", "audit.json", "risk.json"}
-    plan, scene, audit = (result(page, studio, job["id"], f"{name}.json") for name in ("plan", "scene", "audit"))
+    plan, scene, audit = (studio.result(job["id"], f"{name}.json") for name in ("plan", "scene", "audit"))
     assert audit["holds"]
     assert audit["playbook_sha256"] == scene["playbook"]["sha256"]
     assert scene["playbook"]["mac"] == plan["mac"]
@@ -126,10 +109,10 @@ def test_a_plan_of_forty_customers_is_driven_audited_and_reloaded(
     page.locator(".seat-secret input").wait_for(timeout=LONG_S)
 
 
-def test_a_day_of_vans_names_its_stops(desktop: Page, town: tuple[Studio, bytes]) -> None:
+def test_a_day_of_vans_names_its_stops(desktop: Page, town: tuple[Server, bytes]) -> None:
     pytest.importorskip("pyvrp")
     page, (studio, extract) = desktop, town
-    page.goto(f"{studio.url}#job={open_streets(page, studio, extract)}&view=make")
+    page.goto(f"{studio.url}#job={open_streets(studio, extract)}&view=make")
     plan_customers(page, 2)
     page.get_by_role("tab", name="Look").click()
     page.get_by_text("A day of a fleet").click()
@@ -140,14 +123,3 @@ def test_a_day_of_vans_names_its_stops(desktop: Page, town: tuple[Studio, bytes]
     stops = re.findall(r"[^,:]+", day.inner_text().replace("\n", ","))
     assert {stop.strip() for stop in stops} >= set(customers()[:2])
     assert not re.search(r"\d{6}", day.inner_text()), "a stop is shown as the number of its node"
-
-
-def test_random_bytes_called_a_map_are_refused(page: Page, town: tuple[Studio, bytes], page_errors: PageErrors) -> None:
-    studio, _ = town
-    page_errors.allow("422")
-    page.goto(studio.url)
-    noise: Any = [{"name": "a.map", "mimeType": "application/octet-stream", "buffer": bytes(range(256)) * 8}]
-    page.locator(".drop input[type=file]").set_input_files(noise)
-    expect(page.get_by_role("alert").filter(has_text="a.map")).to_have_text(
-        "a.map: the name ends with .map, but the content is not a Moving AI map; choose another file"
-    )

@@ -14,12 +14,12 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route
 
 import veilroute as vr
-from browser_pages import DESKTOP, PHONE, PageErrors
+from browser_pages import DESKTOP, PHONE, PageErrors, map_at_rest
 from browser_records import Recorder, heap_strings, holding, install, leaving
-from running_studio import Studio, running_studio
 from studio_books import BOOKS, command, make_book, odd_spelling, place_text, write_key
+from studio_client import Server
 from veilroute.domain import Label
-from veilroute.formats.route_text import route_text
+from veilroute.formats import route_texts
 from veilroute.plotting import write_html_map
 
 OCCASION = "Friday, 13 März"
@@ -76,12 +76,12 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> Books:
 
 
 @pytest.fixture(scope="module")
-def studio(books: Books, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    with running_studio(tmp_path_factory.mktemp("studio"), *(str(books.path(name)) for name in BOOKS)) as started:
+def studio(books: Books, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("studio"), *(str(books.path(name)) for name in BOOKS)) as started:
         yield started
 
 
-def open_drive(page: Page, books: Books, studio: Studio, name: str, surface: str) -> None:
+def open_drive(page: Page, books: Books, studio: Server, name: str, surface: str) -> None:
     """Drive with a playbook: in the studio, or in the file that was exported."""
     if surface == "studio":
         page.goto(studio.url)
@@ -126,7 +126,7 @@ SURFACES = [
 
 @pytest.mark.parametrize(("name", "surface"), SURFACES)
 def test_fifty_secrets_leave_no_trace_and_get_the_commands_routes(
-    books: Books, studio: Studio, new_context: Callable[..., BrowserContext], name: str, surface: str
+    books: Books, studio: Server, new_context: Callable[..., BrowserContext], name: str, surface: str
 ) -> None:
     book, options = books.books[name], drawing_options(books, name)
     # The last is the one that is shown.
@@ -200,12 +200,12 @@ WAYS_OUT = {
 LET_OUT = {"fetch", "XMLHttpRequest", "beacon", "image", "event source", "worker", "import", "script", "style"}
 
 
-def num_answered(studio: Studio) -> int:
+def num_answered(studio: Server) -> int:
     """So many requests have reached the server, as its log says."""
-    return len((studio.folder / "studio.log").read_text(encoding="utf-8").splitlines())
+    return len(studio.log().splitlines())
 
 
-def ways_that_are_open(page: Page, studio: Studio) -> set[str]:
+def ways_that_are_open(page: Page, studio: Server) -> set[str]:
     """Try all ways out from the page's own scripts, and see what comes in at the server."""
     found = set()
     for name, code in WAYS_OUT.items():
@@ -222,7 +222,7 @@ def ways_that_are_open(page: Page, studio: Studio) -> set[str]:
 
 
 def test_drive_seals_the_page_by_the_browser_itself(
-    books: Books, studio: Studio, desktop: Page, page_errors: PageErrors
+    books: Books, studio: Server, desktop: Page, page_errors: PageErrors
 ) -> None:
     page_errors.allow(".")  # the browser says of each that it refuses it
     open_drive(desktop, books, studio, "streets randomised", "studio")
@@ -232,7 +232,7 @@ def test_drive_seals_the_page_by_the_browser_itself(
 
 
 def test_without_the_seal_the_same_ways_are_open(
-    books: Books, studio: Studio, desktop: Page, page_errors: PageErrors
+    books: Books, studio: Server, desktop: Page, page_errors: PageErrors
 ) -> None:
     page_errors.allow(".")
 
@@ -249,7 +249,7 @@ def test_without_the_seal_the_same_ways_are_open(
 
 
 def test_the_exported_file_is_sealed_from_the_beginning(
-    books: Books, studio: Studio, desktop: Page, page_errors: PageErrors
+    books: Books, studio: Server, desktop: Page, page_errors: PageErrors
 ) -> None:
     page_errors.allow(".")
     path = books.path("streets partition", ".html")
@@ -270,7 +270,7 @@ def texts_of(page: Page) -> str:
 
 
 @pytest.mark.parametrize("surface", ["studio", "file"])
-def test_it_is_gone_after_use(books: Books, studio: Studio, desktop: Page, surface: str) -> None:
+def test_it_is_gone_after_use(books: Books, studio: Server, desktop: Page, surface: str) -> None:
     book = books.books["streets partition"]
     open_drive(desktop, books, studio, "streets partition", surface)
     typed = "mArKeT    sQuArE  01"
@@ -303,7 +303,7 @@ def test_it_is_gone_after_use(books: Books, studio: Studio, desktop: Page, surfa
     assert typed not in texts_of(desktop)
 
 
-def test_the_heap_is_really_searched(books: Books, studio: Studio, desktop: Page) -> None:
+def test_the_heap_is_really_searched(books: Books, studio: Server, desktop: Page) -> None:
     open_drive(desktop, books, studio, "streets partition", "file")
     desktop.locator(SECRET).focus()
     desktop.keyboard.type("mArKeT    sQuArE  01")
@@ -311,7 +311,7 @@ def test_the_heap_is_really_searched(books: Books, studio: Studio, desktop: Page
     assert any("mArKeT    sQuArE  01" in each for each in heap_strings(desktop))
 
 
-def test_leaving_drive_leaves_the_document(books: Books, studio: Studio, desktop: Page) -> None:
+def test_leaving_drive_leaves_the_document(books: Books, studio: Server, desktop: Page) -> None:
     open_drive(desktop, books, studio, "streets partition", "studio")
     desktop.evaluate("() => { window.isOld = true; }")
     desktop.locator(SECRET).focus()
@@ -323,7 +323,7 @@ def test_leaving_drive_leaves_the_document(books: Books, studio: Studio, desktop
     assert not any("mArKeT" in each for each in heap_strings(desktop))
 
 
-def test_saved_files_are_the_commands_bytes(books: Books, studio: Studio, page: Page) -> None:
+def test_saved_files_are_the_commands_bytes(books: Books, studio: Server, page: Page) -> None:
     name = "streets randomised"
     open_drive(page, books, studio, name, "studio")
     page.locator("#view-drive input[type=file]").set_input_files(books.key)
@@ -351,7 +351,7 @@ def likeliest_share(book: vr.Playbook, label: Label) -> float:
 
 
 def test_without_a_key_each_draw_is_one_that_the_command_could_make(
-    books: Books, studio: Studio, new_context: Callable[..., BrowserContext]
+    books: Books, studio: Server, new_context: Callable[..., BrowserContext]
 ) -> None:
     name = "streets randomised"
     book = books.books[name]
@@ -372,7 +372,7 @@ def test_without_a_key_each_draw_is_one_that_the_command_could_make(
         given = use(page, odd_spelling(book.name(label), at), [FORMATS["json"]])
         events = recorder.take()
         assert leaving(events) == []
-        possible = {route_text(book, group.route_of(label, 0), "json") for group in book.classes_of(label)}
+        possible = {route_texts(book, group.route_of(label, 0), ["json"])["json"] for group in book.classes_of(label)}
         if not given["isGiven"]:
             assert not possible
             continue
@@ -385,7 +385,7 @@ def test_without_a_key_each_draw_is_one_that_the_command_could_make(
     assert all(len(found) == 1 for found in by_draw.values())
 
 
-def test_the_picture_is_the_same_for_all_members(books: Books, studio: Studio, desktop: Page) -> None:
+def test_the_picture_is_the_same_for_all_members(books: Books, studio: Server, desktop: Page) -> None:
     book = books.books["streets partition"]
     open_drive(desktop, books, studio, "streets partition", "file")
     pictures = []
@@ -395,19 +395,7 @@ def test_the_picture_is_the_same_for_all_members(books: Books, studio: Studio, d
             desktop.keyboard.insert_text(book.name(label))
             desktop.keyboard.press("Enter")
             desktop.get_by_role("heading", name="Your route").wait_for()
-            # At rest when it stays the same for longer than a move takes to settle.
-            pictures.append(
-                desktop.evaluate("""async () => {
-                  const canvas = document.querySelector("canvas"), pause = () => new Promise((r) => setTimeout(r, 250));
-                  for (let last = "", same = 0; ; ) {
-                    await pause();
-                    const now = canvas.toDataURL();
-                    same = now === last ? same + 1 : 0;
-                    if (same === 2) return now;
-                    last = now;
-                  }
-                }""")
-            )
+            pictures.append(map_at_rest(desktop))
     assert len(set(pictures[:3])) == 1
     assert len(set(pictures[3:])) == 1
     assert pictures[0] != pictures[3]
@@ -433,7 +421,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_drive_would_be_found(
-    books: Books, studio: Studio, new_context: Callable[..., BrowserContext], page_errors: PageErrors, fault: str
+    books: Books, studio: Server, new_context: Callable[..., BrowserContext], page_errors: PageErrors, fault: str
 ) -> None:
     page_errors.allow(".")
     by, sound, broken = FAULTS[fault]

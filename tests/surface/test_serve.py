@@ -18,10 +18,9 @@ import pytest
 
 from commands import Command, assert_refused
 from studio_client import FINAL, SECRET, Server, endings, fuzz
-from veilroute import Privacy, Problem, Trip
-from veilroute.cli.serve import _written_down
+from veilroute import Instance, Privacy, Problem, Trip, write_instance
+from veilroute.cli import write_down_address
 from veilroute.domain import WithinDistance, draw_candidates, generate_rooms
-from veilroute.formats import Instance, write_instance
 
 SMALL = b"type octile\nheight 3\nwidth 5\nmap\n.....\n.@.@.\n.....\n"
 PLACES = {"start": "0,0", "goal": "0,4", "candidates": ["2,0", "2,2", "2,4", "0,2"]}
@@ -115,12 +114,12 @@ class TestJobs:
         assert job["state"] == "failed"
         assert job["error"].startswith("Bürohaus <b>.map: truncated")
         assert job["remarks"] == [job["error"]]
-
-    def test_nothing_hidden_is_no_failure(self, server: Server) -> None:
-        source = server.file("small.map", SMALL)
+        # A file with a very long name stands in nobody's way; that nothing can be hidden is no failure.
+        source = server.file("\U0001d400" * 110 + ".map", SMALL)
         job = server.run("plan", source=source, options={**PLACES, "k": 4, "ell": 50}, time_limit_s=5)
         assert (job["state"], job["exit_code"]) == ("done", 3)
         assert set(job["results"]) == {"plan.json", "playbook.json", "scene.json"}
+        assert server.ask("DELETE", f"/api/files/{source}").status == 204
 
     def test_the_same_key_gives_the_same_job(self, server: Server, book: str) -> None:
         first = server.submit("risk", "once", playbook=book)
@@ -152,15 +151,6 @@ class TestJobs:
         assert {"playbook.json", "plan.json", "scene.json"} <= set(job["results"])
         assert server.result(running, "plan.json")["num_anonymized"] > 0
 
-    def test_an_interrupted_worker_is_replaced(self, server: Server, long_instance: bytes) -> None:
-        source = server.file("long.json", long_instance)
-        id_ = server.submit("plan", source=source, options={}, time_limit_s=600).json["id"]
-        before = next(server.workers() for name, _ in server.events(id_) if name == "progress")
-        server.ask("POST", f"/api/jobs/{id_}/cancel")
-        assert server.wait(id_)["state"] == "cancelled"
-        assert server.run("open", source=source)["state"] == "done"
-        assert not set(before) & set(server.workers())
-
     def test_a_worker_that_dies_is_reported_and_its_job_resumed(self, server: Server, long_instance: bytes) -> None:
         source = server.file("long.json", long_instance)
         id_ = server.submit("plan", source=source, options={}, time_limit_s=600).json["id"]
@@ -175,8 +165,12 @@ class TestJobs:
         assert server.ask("POST", f"/api/jobs/{id_}/resume").status == 409
         while server.job(id_)["state"] == "queued":
             time.sleep(0.05)
+        before = next(server.workers() for name, _ in server.events(id_) if name == "progress")
         server.ask("POST", f"/api/jobs/{id_}/cancel")
         assert server.wait(id_)["state"] == "cancelled"
+        # A worker that was interrupted is replaced.
+        assert server.run("open", source=source)["state"] == "done"
+        assert not set(before) & set(server.workers())
 
     def test_many_clients_at_once_are_all_served_or_told_to_wait(self, server: Server) -> None:
         source = server.file("small.map", SMALL)
@@ -244,16 +238,10 @@ class TestRefusals:
         ("headers", "status"),
         [
             ({"Host": "evil.example"}, 421),
-            ({"Host": "localhost.evil.example:80"}, 421),
-            ({"Host": "127.0.0.1:1"}, 421),
-            ({"Origin": "http://evil.example"}, 403),
             ({"Origin": "null"}, 403),
             ({"Origin": "http://127.0.0.1:1"}, 403),
-            ({"Sec-Fetch-Site": "cross-site"}, 403),
             ({"Sec-Fetch-Site": "same-site"}, 403),
             ({"Content-Type": "text/plain"}, 415),
-            ({"Content-Type": "application/x-www-form-urlencoded"}, 415),
-            ({"Content-Type": "multipart/form-data"}, 415),
             ({"Content-Encoding": "gzip"}, 415),
         ],
     )
@@ -308,14 +296,16 @@ class TestRefusals:
                 wire.sendall(raw)
                 assert wire.recv(4096).split(b" ")[1] == status
 
-    @pytest.mark.parametrize("decoy", ["veilroute-network/1", "veilroute-playbook/1", "", "ledger: veilroute-ledger/1"])
+    @pytest.mark.parametrize("decoy", ["veilroute-network/1", "", "ledger: veilroute-ledger/1"])
+    @pytest.mark.parametrize("name", ["", "../../../../studio.sqlite", "..", "\\\\host\\share"])
     def test_an_instance_reads_no_map_from_elsewhere_whatever_it_is_taken_for(
-        self, server: Server, tmp_path: Path, decoy: str
+        self, server: Server, tmp_path: Path, decoy: str, name: str
     ) -> None:
         (tmp_path / "secret.map").write_bytes(SMALL)
         instance = {
             "attribution": decoy, "candidates": [[2, 0], [2, 2]], "format": "veilroute-instance/1",
-            "domain": {"grid": {"map": str(tmp_path / "secret.map")}}, "trips": [{"start": [0, 0], "goal": [0, 4]}],
+            "domain": {"grid": {"map": name or str(tmp_path / "secret.map")}},
+            "trips": [{"start": [0, 0], "goal": [0, 4]}],
         }  # fmt: skip
         for text in (json.dumps(instance), json.dumps(instance).replace('"grid"', '"gr\\u0069d"')):
             file = server.file("a.json", text.encode())
@@ -325,12 +315,6 @@ class TestRefusals:
                     job = server.wait(answer.json["id"])
                     assert job["state"] == "failed"
                     assert not job["results"]
-
-    def test_a_map_with_a_very_long_name_stands_in_nobodys_way(self, server: Server) -> None:
-        file = server.file("\U0001d400" * 110 + ".map", SMALL)
-        instance = server.ask("GET", "/api/files").json["files"][0]["id"]
-        assert server.run("open", source=instance)["state"] == "done"
-        assert server.ask("DELETE", f"/api/files/{file}").status == 204
 
     def test_files_that_are_not_taken(self, server: Server) -> None:
         assert server.upload("large.map", b"." * (2 * 2**20 + 1)).status == 413
@@ -352,15 +336,6 @@ class TestRefusals:
         assert job["state"] == "failed"
         assert "places.xlsx" in job["error"] or "memory" in job["error"]
         assert server.run("open", source=source)["state"] == "done"
-
-    def test_an_instance_that_names_files_of_the_server(self, server: Server, tmp_path: Path) -> None:
-        (tmp_path / "private.map").write_bytes(SMALL)
-        for name in (str(tmp_path / "private.map"), "../../../../studio.sqlite", "..", "\\\\host\\share"):
-            text: dict[str, object] = {"format": "veilroute-instance/1", "domain": {"grid": {"map": name}}}
-            text |= {"trips": [{"start": [0, 0], "goal": [0, 4]}], "candidates": [[2, 0], [2, 2]]}
-            job = server.run("open", source=server.file("sly.json", json.dumps(text).encode()))
-            assert job["state"] == "failed"
-            assert "another folder" in job["error"]
 
     def test_hostile_names_stay_text(self, server: Server) -> None:
         name = "</script>\u2028<img src=x onerror=alert(1)>\u202egnp.\u0000\r\nSet-Cookie: a=b/../../x.map"
@@ -417,15 +392,12 @@ class TestServe:
 
     def test_a_browser_is_not_told_the_token_where_everybody_can_read_it(self, tmp_path: Path) -> None:
         with ExitStack() as tidy:
-            shown = _written_down("http://127.0.0.1:8765/#token=abc", tmp_path, tidy)
+            shown = write_down_address("http://127.0.0.1:8765/#token=abc", tmp_path, tidy)
             page = tmp_path / "open.html"
             assert shown == page.as_uri()
             assert "url=http://127.0.0.1:8765/#token=abc" in page.read_text(encoding="utf-8")
             assert oct(page.stat().st_mode)[-3:] == "600"
         assert not page.exists()
-
-    def test_two_servers_do_not_share_a_folder(self, server: Server, command: Command) -> None:
-        assert_refused(command("serve", "--data", server.data, "--port", "0"), "another veilroute serve")
 
     def test_what_is_wrong_with_options(self, command: Command, server: Server, tmp_path: Path) -> None:
         assert_refused(command("serve", "--workers", "0"), "--workers", "1 to 64")
@@ -435,23 +407,15 @@ class TestServe:
         assert_refused(command("serve", "--port", "0", "--data", tmp_path / "d", tmp_path / "notes.doc"), "notes.doc")
 
 
-class TestScene:
-    def test_of_a_map_an_instance_and_a_playbook(self, command: Command, tmp_path: Path) -> None:
-        (tmp_path / "small.map").write_bytes(SMALL)
-        places = ["--start", "0,0", "--goal", "0,4", "--candidates", "2,0 2,2 2,4 0,2"]
-        assert command("scene", "small.map", "-o", "map.json").code == 0
-        assert command("scene", "small.map", *places, "-k", "2", "-o", "instance.json").code == 0
-        assert command("plan", "small.map", *places, "-k", "2", "-o", "book.json").code == 0
-        assert command("scene", "book.json", "-o", "playbook.json").code == 0
-        scenes = [json.loads((tmp_path / f"{name}.json").read_bytes()) for name in ("map", "instance", "playbook")]
-        assert [scene["format"] for scene in scenes] == ["veilroute-scene/1"] * 3
-        assert "instance" in scenes[1]
-        assert "playbook" in scenes[2]
-        assert_refused(command("scene", "small.map", "-o", "map.png"), "scene format")
-        assert_refused(command("scene", "nothing.map", "-o", "map.json"), "nothing.map")
-
-    def test_candidates_with_semicolons_on_any_map(self, command: Command, tmp_path: Path) -> None:
-        (tmp_path / "small.map").write_bytes(SMALL)
-        for text in ("2,0 2,2", "2,0;2,2;", " 2,0 ; 2,2;"):
-            found = command("plan", "small.map", "--start", "0,0", "--goal", "0,4", "--candidates", text, "--json")
-            assert json.loads(found.out)["num_candidates"] == 2
+def test_scenes_of_a_map_an_instance_and_a_playbook(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "small.map").write_bytes(SMALL)
+    for text in ("2,0 2,2", "2,0;2,2;", " 2,0 ; 2,2;"):
+        places = ["--start", "0,0", "--goal", "0,4", "--candidates", text]
+        assert json.loads(command("plan", "small.map", *places, "-o", "book.json", "--json").out)["num_candidates"] == 2
+    asked: dict[str, list[str]] = {"map": ["small.map"], "instance": ["small.map", *places], "playbook": ["book.json"]}
+    for kind, words in asked.items():
+        assert command("scene", *words, "-o", f"{kind}.json").code == 0
+        scene = json.loads((tmp_path / f"{kind}.json").read_bytes())
+        assert scene["format"] == "veilroute-scene/1" and kind in scene
+    assert_refused(command("scene", "small.map", "-o", "map.png"), "scene format")
+    assert_refused(command("scene", "nothing.map", "-o", "map.json"), "nothing.map")

@@ -19,16 +19,16 @@ from veilroute.plotting.playbook_plot import draw_playbook, plot_playbook
 if TYPE_CHECKING:
     from veilroute.plotting.base_map import plane_of
     from veilroute.plotting.day_plot import part_shown
-    from veilroute.plotting.domain_plot import bend_walks, scale_length_m, street_lines, street_rank
-    from veilroute.plotting.frame import frame_of, lay_out
+    from veilroute.plotting.domain_plot import bend_walks, street_lines
+    from veilroute.plotting.frame import lay_out
     from veilroute.plotting.html_map import join_modules
-    from veilroute.plotting.lanes import Lanes, Walk, assign_lanes
+    from veilroute.plotting.lanes import assign_lanes
     from veilroute.plotting.marks import letters, spread_marks
     from veilroute.plotting.pages import Pages, break_lines, text_in
-    from veilroute.plotting.palette import FLOOR, WALL, class_style, luminance, mix
+    from veilroute.plotting.palette import FLOOR, WALL, class_style, luminance
     from veilroute.plotting.pdf_report import report_pages
     from veilroute.plotting.playbook_plot import rings
-    from veilroute.plotting.routes import arrow_heads, arrows_along, cornered_path, lane_sizes, rounded_path, route_path
+    from veilroute.plotting.routes import arrows_along, cornered_path, lane_sizes, rounded_path, route_path
     from veilroute.plotting.scene import domain_scene, instance_scene, playbook_scene
     from veilroute.plotting.seats import SENTENCES, drive_data, unpack_gpx, watch_data
 

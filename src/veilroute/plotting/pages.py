@@ -165,12 +165,11 @@ class Pages:
 
     def save(self, path: str | Path, footer: str) -> None:
         """Write all pages, numbered."""
-        for number, page in enumerate(self.figures, start=1):
-            text = f"{footer}   page {number} of {len(self.figures)}"
-            page.text(0.5, 0.4 / _HEIGHT, text, fontsize=_SMALL, color=MUTED, ha="center", parse_math=False)
         made = io.BytesIO()
         with plain_settings(), PdfPages(made, metadata=METADATA[".pdf"]) as pdf:
-            for page in self.figures:
+            for number, page in enumerate(self.figures, start=1):
+                text = f"{footer}   page {number} of {len(self.figures)}"
+                page.text(0.5, 0.4 / _HEIGHT, text, fontsize=_SMALL, color=MUTED, ha="center", parse_math=False)
                 pdf.savefig(page, dpi=_DPI)
         write_file(path, made.getvalue())
 

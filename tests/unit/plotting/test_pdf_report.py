@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 
 import veilroute as vr
@@ -25,8 +26,9 @@ def texts(pages: Pages) -> list[str]:
 
 def test_the_file_has_no_link_no_date_and_the_same_bytes_again(tmp_path: Path) -> None:
     book = little_book()
-    for name in ("a", "b"):
-        assert write_report(book, tmp_path / f"{name}.pdf").holds
+    for name, size in (("a", 10), ("b", 20)):
+        with mpl.rc_context({"font.family": "serif" if name == "b" else "sans-serif", "font.size": size}):
+            assert write_report(book, tmp_path / f"{name}.pdf").holds
     data = (tmp_path / "a.pdf").read_bytes()
     assert data == (tmp_path / "b.pdf").read_bytes()
     assert data.startswith(b"%PDF-")
@@ -103,3 +105,5 @@ def test_lines_are_broken_where_they_end(text: str, width: float) -> None:
     lines = break_lines(text, width, 9.0)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
     assert all(text_in(line, 9.0) <= width or len(line) <= 1 for line in lines)
+    # Only words that are longer than a line are broken.
+    assert {word for word in text.split() if text_in(word, 9.0) <= width} <= set(" ".join(lines).split())

@@ -245,6 +245,8 @@ def test_what_can_be_seen_is_what_the_routes_and_the_prior_say(book: Playbook) -
     # Two ways begin alike for m nodes of a trip exactly if the routes do.
     ways = ways_of(book, watch)
     assert len(set(ways)) == len(ways) == len(watch["ways"])
+    for seen, way in zip(ways, watch["ways"], strict=True):
+        assert [len(watch["walks"][at]) for at in way["walks"]] == list(map(len, seen))
     for trip in range(len(book.trips)):
         for m in (1, 2, 3, 5, 100):
             walks = [tuple(watch["walks"][way["walks"][trip]][:m]) for way in watch["ways"]]

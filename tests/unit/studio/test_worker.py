@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def test_all_results_are_of_one_plan_at_any_time(
     commands: list[str],
 ) -> None:  # fmt: skip
     job = plan_job(*statuses)
-    job.play = {name: (lambda code=code: code) for name, code in fails.items()}
+    job.play = {name: partial(int, code) for name, code in fails.items()}
     assert job.run()["state"] == state
     assert (job.commands, job.numbers) == (commands, {number})
     for results in [*job.seen, job.results()]:
