@@ -209,6 +209,8 @@ class Finder(ast.NodeVisitor):
             end = self.span(name)[1]
             operator = "any/all" if name.attr in ("any", "all") else "min/max"
             self.add(operator, name.end_lineno or node.lineno, end - len(name.attr), end, CALLS[name.attr])
+        # `zip(..., strict=True)` is itself a check: without it nothing changes as long as the code is right.
+        node.keywords = [each for each in node.keywords if each.arg != "strict"]
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
@@ -546,6 +548,7 @@ def _try_one(request: dict[str, Any], writer: int) -> None:
         if request["mutant"]:
             plant(*request["mutant"])
         options = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov"]
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # libraries are loaded before pytest starts
         options += PLAIN_OPTIONS if "NUMBA_DISABLE_JIT" in os.environ else ()
         code = int(pytest.main([*options, *request["tests"]], plugins=[seen]))
     except BaseException as error:  # a fault may do anything
@@ -593,6 +596,12 @@ class Server:
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(job.request()) + "\n")
         self.process.stdin.flush()
+
+    def ask(self, job: Job) -> dict[str, Any]:
+        """Try one stage, and wait for the outcome."""
+        self.start(job)
+        assert self.process.stdout is not None
+        return cast(dict[str, Any], json.loads(self.process.stdout.readline()))
 
     def stop(self) -> None:
         """End it."""
@@ -680,12 +689,26 @@ def run(mutants: list[Mutant], workers: int, out: Path, kept: dict[str, dict[str
         for job in untested:
             note(job, {"verdict": "untested", "killer": "", "seconds": 0.0})
         ready = [job for job in jobs if job.stages]
+        check_servers(ready)
         for done, (job, outcome) in enumerate(try_all(ready, workers), 1):
             note(job, outcome)
             if sys.stderr.isatty() or done % 20 == 0:
                 print(f"{done} of {len(ready)} in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
         check_killers(results, workers, note)
     show(mutants, results)
+
+
+def check_servers(jobs: list[Job]) -> None:
+    """Tests must pass where nothing is planted; otherwise every fault would count as killed."""
+    for is_plain in {job.mutant is not None and job.mutant.room == "kernels" for job in jobs}:
+        name = read_map("plain" if is_plain else "all")["tests"][0]
+        server = Server(is_plain)
+        try:
+            answer = server.ask(Job(None, [(name, 5.0)]))
+        finally:
+            server.stop()
+        if answer["verdict"] != "survived":
+            raise SystemExit(f"{name} fails although nothing is planted: {answer['killer']}")
 
 
 def check_killers(results: dict[str, dict[str, Any]], workers: int, note: Any) -> None:
@@ -702,9 +725,7 @@ def check_killers(results: dict[str, dict[str, Any]], workers: int, note: Any) -
             while True:
                 job = Job(None, [])
                 job.stages = [[(name, 5.0) for name in names if name not in bad]]
-                server.start(job)
-                assert server.process.stdout is not None
-                answer = json.loads(server.process.stdout.readline())
+                answer = server.ask(job)
                 if answer["verdict"] == "survived" or not answer["killer"]:
                     break
                 bad.add(answer["killer"])
