@@ -33,24 +33,20 @@ def test_a_data_set_is_exported_verified_and_ranked(command: Command) -> None:
     assert "Refused: broken/rooms-2-1-8-partition: classes[0]: expected an object with members and route" in done.out
     printed = json.loads(command("bench", "verify", "set", mine, "--optima", "--json").out)
     assert [(one["submission"], one["num_optimal"]) for one in printed["ranking"]] == [("mine", 2), ("optima", 2)]
-    # The older name writes the same; the archive stands for the folder, and a page is written beside what is printed.
+    # The older name writes the same, and the archive stands for the folder.
     again = json.loads(command("bench", "instances", "export", "again", *SMALL, "--json").out)
     assert Path(again["archive"]).read_bytes() == Path("set-1.0.0+generated.zip").read_bytes()
-    assert f"{again['sha256']}  again-1.0.0+generated.zip" in Path(f"{again['archive']}.sha256").read_text()
     done = command("bench", "verify", again["archive"], mine, broken, "--page", "page.html")
-    assert done.code == 1 and "all checksums hold" in done.out
-    assert "expected an object with members and route" in Path("page.html").read_text(encoding="utf-8")
+    assert done.code == 1 and "expected an object with members" in Path("page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("verify", "nothing"), ("nothing", "there is nothing of this name")),
-        (("verify", "."), ("SHA256SUMS",)),
         (("verify", ".", "nowhere"), ("FOLDER",)),
         (("verify", ".", "--page", "no/page.html"), ("--page",)),
         (("instances", "export", "set", "--candidates", "1"), ("--candidates",)),
-        (("instances",), ("SUITE",)),
     ],
 )
 def test_what_is_no_data_set_is_refused(command: Command, words: tuple[str, ...], said: tuple[str, ...]) -> None:

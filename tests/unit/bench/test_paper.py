@@ -7,25 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from veilroute.bench import (
-    BEST,
-    CBP,
-    M_PBP,
-    M_RATIOS,
-    NAIVE,
-    RBP,
-    SIZES,
-    TABLE1,
-    TABLE2,
-    TABLE3,
-    TABLE4,
-    Method,
-    number,
-)
+from veilroute import bench
 
-DF_BB = {heuristic: Method("pbp", "df-bb", "", heuristic) for heuristic in ("blind", "tunnel")}
+DF_BB = {heuristic: bench.Method("pbp", "df-bb", "", heuristic) for heuristic in ("blind", "tunnel")}
 MERGE_BB = [
-    Method("pbp", "merge-bb", order, heuristic) for order in ("random", "cost-asc") for heuristic in ("blind", "tunnel")
+    bench.Method("pbp", "merge-bb", order, heuristic)
+    for order in ("random", "cost-asc")
+    for heuristic in ("blind", "tunnel")
 ]
 
 
@@ -51,22 +39,22 @@ def test_table_1(paper: str) -> None:
     rows = [
         row[3:] for row in rows_before(paper, "tab:baseline-comp") if len(row) == 15 and row[2] in ("Blind", "Tunnel")
     ]
-    methods = [*NAIVE.values(), *DF_BB.values(), *MERGE_BB]
+    methods = [*bench.NAIVE.values(), *DF_BB.values(), *MERGE_BB]
     assert len(rows) == len(methods) == 8
     for method, row in zip(methods, rows, strict=True):
-        for i, size in enumerate(SIZES):
-            ours = TABLE1[method, size]
+        for i, size in enumerate(bench.SIZES):
+            ours = bench.TABLE1[method, size]
             texts = [ours.coverage, ours.total_time_s, ours.apr, ours.mac]
             assert texts == [row[i], row[3 + i], row[6 + i], row[9 + i]]
-    assert len(TABLE1) == 24
+    assert len(bench.TABLE1) == 24
 
 
 def test_table_2(paper: str) -> None:
     text = paper[: paper.index(r"\label{tab:relative-mac}")]
     pairs = re.findall(r"(\d\.\d+) \\\\ \(±(\d\.\d+)\)", text)
-    expected = [TABLE2[method, size] for method in MERGE_BB for size in SIZES]
+    expected = [bench.TABLE2[method, size] for method in MERGE_BB for size in bench.SIZES]
     assert [(ratio.mean, ratio.deviation) for ratio in expected] == pairs
-    assert len(TABLE2) == len(pairs) == 12
+    assert len(bench.TABLE2) == len(pairs) == 12
 
 
 def test_table_3(paper: str) -> None:
@@ -74,20 +62,20 @@ def test_table_3(paper: str) -> None:
     lines = text[text.rindex(r"\begin{tabular}") :].splitlines()
     rows = {row[0]: row[1:] for row in ([cell.strip(" \\") for cell in line.split("&")] for line in lines)}
     assert rows[r"$m / |\pi^{*}|$"][:5] == ["0.1", "0.3", "0.5", "1.0", "5.0"]
-    for planner, name in ((RBP, "Rbp"), (CBP, "Cbp"), (M_PBP, "$m$-Pbp")):
-        assert [TABLE3[planner][ratio] for ratio in M_RATIOS] == [cell.split(" ")[0] for cell in rows[name]]
+    for planner, name in ((bench.RBP, "Rbp"), (bench.CBP, "Cbp"), (bench.M_PBP, "$m$-Pbp")):
+        assert [bench.TABLE3[planner][ratio] for ratio in bench.M_RATIOS] == [cell.split(" ")[0] for cell in rows[name]]
 
 
 def test_table_of_the_supplement(paper: str) -> None:
-    names = {"$m$-Pbp": M_PBP, "Cbp": CBP, "Rbp": RBP}
+    names = {"$m$-Pbp": bench.M_PBP, "Cbp": bench.CBP, "Rbp": bench.RBP}
     rows = [row for row in rows_before(paper, "tab:impact-m") if len(row) == 8 and row[1] in names]
-    assert len(rows) == len(TABLE4) == 9
+    assert len(rows) == len(bench.TABLE4) == 9
     for i, row in enumerate(rows):
         k = (2, 3, 5)[i // 3]
-        assert [TABLE4[names[row[1]], k][ratio] for ratio in M_RATIOS] == row[2:]
+        assert [bench.TABLE4[names[row[1]], k][ratio] for ratio in bench.M_RATIOS] == row[2:]
 
 
 def test_texts_that_are_no_numbers() -> None:
-    assert [number(text) for text in ("<1", "n/a", "-")] == [None] * 3
-    assert number(TABLE1[BEST, 12].coverage) == 47
-    assert number(TABLE1[NAIVE["blind"], 16].total_time_s) is None
+    assert [bench.number(text) for text in ("<1", "n/a", "-")] == [None] * 3
+    assert bench.number(bench.TABLE1[bench.BEST, 12].coverage) == 47
+    assert bench.number(bench.TABLE1[bench.NAIVE["blind"], 16].total_time_s) is None
