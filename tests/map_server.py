@@ -104,8 +104,6 @@ class _Handler(BaseHTTPRequestHandler):
         etag = f'"{hash_text(body)[:8]}"'
         if "weak-etag" in words:
             etag = "W/" + etag
-        if "folded-etag" in words:
-            etag = '"a\r\n b"'
         first = 0
         wanted, condition = record["range"], record["if-range"]
         is_current = not condition or condition in (etag, LAST_MODIFIED) or "ignore-if-range" in words

@@ -55,17 +55,14 @@ def line(server: MapServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return made
 
 
-def test_plain_download(line: Line) -> None:
+@pytest.mark.parametrize("habit", ["", "no-length"])
+def test_plain_download(line: Line, habit: str) -> None:
+    line.server.habits.add(habit)
     assert line.get() == line.target
     line.assert_got()
     assert line.pauses == [] and line.server.asked("sent") == [str(len(ARCHIVE))]
-    assert line.reports[0] == (0, len(ARCHIVE)) and line.reports[-1] == (len(ARCHIVE), len(ARCHIVE))
-    assert line.reports == sorted(line.reports)
-    line.reports.clear()
-    line.server.habits.add("no-length")
-    line.get()
-    line.assert_got()
-    assert {total for _, total in line.reports} == {None}
+    assert line.reports[-1] == (len(ARCHIVE), None if habit else len(ARCHIVE))
+    assert [done for done, _ in line.reports] == sorted(done for done, _ in line.reports)
 
 
 def test_faults_that_pass_are_retried(line: Line) -> None:
@@ -96,7 +93,6 @@ def test_faults_that_pass_are_retried(line: Line) -> None:
         ("drop", "", RESUMED, '"'),
         ("stall", "", RESUMED, '"'),
         ("drop", "weak-etag", RESUMED, LAST_MODIFIED),
-        ("drop", "folded-etag", RESUMED, LAST_MODIFIED),
         ("drop", "no-validator", RESUMED, ""),
         ("drop", "no-range", RESUMED, '"'),
         ("drop,off-by-one", "", [*RESUMED, ""], '"'),  # another range than was asked for
@@ -131,7 +127,7 @@ def test_two_versions_are_never_glued(line: Line, size: int, habit: str) -> None
 
 def test_a_part_of_unknown_or_other_origin_is_dropped(line: Line) -> None:
     elsewhere = {"url": "http://elsewhere.example/a.zip", "version": '"x"'}
-    for note in (None, "{", '{"other": 1}', "[]", json.dumps(elsewhere), json.dumps({"url": line.url, "version": 5})):
+    for note in (None, "{", "[]", json.dumps(elsewhere), json.dumps({"url": line.url, "version": 5})):
         line.part.parent.mkdir(exist_ok=True)
         line.part.write_bytes(b"old bytes")
         if note is not None:
@@ -160,12 +156,11 @@ def test_a_part_that_is_whole_is_taken_and_one_that_is_longer_is_not(line: Line)
     [
         ("500", 4, 5, [0.5, 1.0, 2.0, 4.0], r"500 .*\(5 attempts\)"),
         ("429", 6, 7, [0.5, 1.0, 2.0, 4.0, 8.0, 8.0], r"429 .*\(7 attempts\)"),
-        ("408", 0, 1, [], r"408 .*\(1 attempt\)"),
         ("no-range drop", 2, 3, [0.5, 1.0], r"closed after \d+ of \d+ bytes \(3 attempts\); \d+ bytes are kept"),
         ("overstate no-range", 1, 2, [0.5], f"closed after {len(ARCHIVE)} of {len(ARCHIVE) + 100} bytes"),
         ("stall", 0, 1, [], r"no answer for 0\.2 s \(1 attempt\); \d+ bytes are kept"),
         # Refusals are final.
-        *((str(status), 4, 1, [], f"the server answered {status}") for status in (400, 403, 404, 410, 416, 499)),
+        *((str(status), 4, 1, [], f"the server answered {status}") for status in (403, 404, 416)),
     ],
 )
 def test_what_does_not_pass_is_given_up(
@@ -195,18 +190,6 @@ def test_redirects_are_followed_over_http_only(line: Line, tmp_path: Path) -> No
         assert not line.target.exists()
 
 
-def _answer_once(listener: socket.socket, answer: bytes) -> threading.Thread:
-    def run() -> None:
-        connection, _ = listener.accept()
-        with connection:
-            connection.recv(4096)
-            connection.sendall(answer)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread
-
-
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
@@ -218,13 +201,22 @@ def _answer_once(listener: socket.socket, answer: bytes) -> threading.Thread:
 )
 def test_a_server_of_another_kind_or_none(line: Line, answer: bytes | None, words: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer or b"")
+
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/a.zip"
-        if answer is None:
+        thread = threading.Thread(target=serve)
+        if answer:
+            thread.start()
+        elif answer is None:
             listener.close()
-        thread = _answer_once(listener, answer) if answer else None
         with pytest.raises(DownloadError, match=words):
             download(url, line.target, retries=answer is None, timeout_s=0.1 if answer == b"" else 5)
-        if thread is not None:
+        if answer:
             thread.join()
 
 
@@ -293,19 +285,7 @@ def test_a_place_that_cannot_be_written(line: Line, tmp_path: Path) -> None:
         download(line.url, tmp_path / "blocked" / "a.zip")
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "file:///etc/passwd",
-        "a.com/a.zip",
-        "http://",
-        "http://h:port/a",
-        "http://h:0/",
-        "http://a b/c",
-        "http://hó/",
-        "",
-    ],
-)
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "a.com/a.zip", "http://h:port/a", "http://a b/c", ""])
 def test_unusable_addresses(address: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="--url: expected an address such as https://"):
         download(address, tmp_path / "a.zip")
