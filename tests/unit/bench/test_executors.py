@@ -115,8 +115,6 @@ def test_what_dask_says_of_lost_jobs() -> None:
     from distributed.scheduler import KilledWorker
 
     workforce = bench.DaskWorkforce("tcp://127.0.0.1:1")
-    assert workforce.num_slots == 1
-    assert workforce.diagnose(KilledWorker.__new__(KilledWorker)) == "job"
-    assert workforce.diagnose(ValueError()) == ""
+    assert workforce.diagnose(KilledWorker.__new__(KilledWorker)) == "job" and workforce.diagnose(ValueError()) == ""
     with pytest.raises(VeilrouteError, match="scheduler at tcp://127.0.0.1:1 has gone"):
         workforce.diagnose(CancelledError())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from bench_runs import InlineWorkforce, small_terrain
+from bench_runs import small_terrain
 from dask_cluster import wait_until
 from veilroute import InvalidInputError, VeilrouteError, bench
 
@@ -362,17 +362,3 @@ def test_a_program_is_asked_for_what_its_command_names() -> None:
     assert asked("p") == whole
     assert asked("p {m}") == whole | ratios
     assert asked("p {radius}") == whole | {(None, 2.0), (None, 10.0)}
-
-
-def test_rows_stand_beside_ours(program: str, tmp_path: Path) -> None:
-    terrain = small_terrain()
-    command = f"sh -c 'cat >/dev/null; {program} {{instance}}' {{m}}"
-    cells = bench.build_cells(["table1", "table3"], terrain, choice_of(f"twos={command}"))
-    cells = [cell for cell in cells if cell.k == 2 and cell.m_ratio in (None, 0.5)]
-    with bench.RecordStore(tmp_path / "out") as store:
-        done = bench.run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="test")
-    assert not done.errors
-    for m_ratio in (None, 0.5):
-        outcomes = {each.cell.method.planner: each.outcome for each in done.records if each.cell.m_ratio == m_ratio}
-        assert (outcomes[bench.EXTERNAL].mac or 0) > (outcomes["optimal"].mac or 0) > 0
-        assert outcomes[bench.EXTERNAL].m == outcomes["optimal"].m and outcomes[bench.EXTERNAL].is_finished is None

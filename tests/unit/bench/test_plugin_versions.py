@@ -274,10 +274,3 @@ def test_a_plugin_that_kills_its_worker_is_not_tried_for_ever(packages: Path, ru
     assert (runs(workforce=workforce).num_run, runs.warnings) == (0, [])
 
 
-def test_processes_report_what_they_ran_with(packages: Path, runs: Runs) -> None:
-    put(packages)
-    runs.cells = runs.cells[:3]
-    done = runs(workforce=bench.LocalWorkforce(1))
-    assert not done.errors and not runs.warnings
-    assert done.records[2].plugins == {"planner": PLANNERS.fingerprint("twos")}
-    assert "twos" not in sys.modules, "this process asks for no plug-in"

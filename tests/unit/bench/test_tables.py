@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench_samples import make_record, make_run
+from bench_samples import make_record
 from veilroute import bench
 
 DF_BB = bench.Method("pbp", "df-bb", "", "tunnel")
@@ -63,6 +63,13 @@ def test_table1() -> None:
     assert [who for who, row in rows.items() if row["MAC"].endswith("*")] == ["optimal (exact)"]
     assert rows["Merge-BB, CostAsc, Tunnel"]["time [s]"].startswith("≥ 150 ± ")
     assert rows["Naive, Tunnel"]["time [s]"] == "<0.001"
+    # Ratios are taken where Naive has a MAC and the other has hidden as many as it.
+    macs = {naive: (1.0, 0.5, 0.0), bench.BEST: (0.2, 0.3, 0.0)}
+    ratios = [make_record(method, pair=i, mac=mac) for method, own in macs.items() for i, mac in enumerate(own, 1)]
+    (table2,) = build_tables("table2", [*ratios, make_record(DF_BB, mac=0.1, num_anonymized=6)])
+    cell, num = texts_of(table2, "Merge-BB, CostAsc, Tunnel")
+    assert cell.startswith("0.400 ± 0.2") and cell.endswith(" (2)") and num == "3"
+    assert texts_of(table2, "DF-BB, Tunnel") == ["-", "1"]
     # Only a proved optimum is one to be equal to.
     (table,) = build_tables(
         "table1", [*records, *(make_record(m, pair=3, mac=0.2) for m in (bench.OPTIMAL, bench.BEST))]
@@ -70,29 +77,7 @@ def test_table1() -> None:
     assert row_of(table, "Merge-BB, CostAsc, Tunnel")["equal to the optimum"] == "1 of 2"
 
 
-def test_table2() -> None:
-    naive = bench.NAIVE["tunnel"]
-    macs = {naive: (1.0, 0.5, 0.0), bench.BEST: (0.2, 0.3, 0.0), bench.OPTIMAL: (0.1,)}
-    records = [make_record(method, pair=i, mac=mac) for method, own in macs.items() for i, mac in enumerate(own, 1)]
-    (table,) = build_tables("table2", [*records, make_record(DF_BB, mac=0.1, num_anonymized=6)])
-    # 0.2 and 0.6 have the mean 0.4; where Naive's MAC is 0 there is no ratio, which the brackets say.
-    cell, num = texts_of(table, "Merge-BB, CostAsc, Tunnel")
-    assert cell.startswith("0.400 ± 0.2") and cell.endswith(" (2)") and num == "3"
-    assert texts_of(table, "optimal (exact)") == ["0.100", "1"], "ratios are not marked"
-    assert texts_of(table, "DF-BB, Tunnel") == ["-", "1"], "it hid fewer than Naive"
-    assert any("(1 to 3)" in note for note in table.notes)
-
-
-def test_table4_and_convergence() -> None:
-    records = [make_record(bench.RBP, pair=i, k=3, m_ratio=5.0, mac=mac) for i, mac in enumerate((20.0, 40.0, None))]
-    records += [make_record(bench.OPTIMAL, m_ratio=ratio, mac=0.3) for ratio in (10.0, 0.5)]
-    records += [make_record(bench.M_PBP, m_ratio=10.0, mac=0.3), make_record(bench.CBP, m_ratio=10.0, mac=0.4)]
-    (table,) = build_tables("table4", records)
-    assert table.columns == ("k", "method", "m 0.5", "m 5", "m 10", "instances")
-    _, five, _, num = texts_of(table, 3, "Rbp")
-    assert five.startswith("30.0 ± ") and five.endswith(" (2)") and num == "3"
-    assert texts_of(table, 2, "optimal (exact)") == ["0.300", "-", "0.300*", "1"], "one method alone is not the best"
-    assert texts_of(table, 2, "m-Pbp") == ["-", "-", "0.300*", "1"], "ties are all bold"
+def test_convergence() -> None:
     # 4 of 8 after 0.03 s, all after 2 s; the first partition of the other hides nobody, so that it has no MAC.
     told = ((0.2, ((0.03, 4, 0.6), (2.0, 8, 0.2))), (0.4, ((0.005, 0, 9.9), (0.5, 8, 0.4))))
     records = [
@@ -104,15 +89,6 @@ def test_table4_and_convergence() -> None:
     assert found == ["0.000", "0.250", "0.250", "0.250", "0.750", "1.00", "1.00"]
     shown = [text.partition(" ±")[0] for text in texts_of(macs, "Merge-BB, CostAsc, Tunnel")]
     assert shown[:7] == ["-", "0.600 (1)", "0.600 (1)", "0.600 (1)", "0.500", "0.300", "0.300"]
-
-
-@pytest.mark.parametrize("suite", bench.SUITES)
-def test_tables_do_not_depend_on_the_order_of_records_and_there_are_none_without(suite: str) -> None:
-    records = [*make_run(num_pairs=1, sizes=(8,)), make_record(bench.OPTIMAL, keep_playbook=True, audit_holds=True)]
-    tables = build_tables(suite, records)
-    assert build_tables(suite, records[::-1]) == tables
-    assert build_tables(suite, []) == []
-    assert build_tables(suite, [make_record(bench.OPTIMAL, status="error", mac=None, error="out of luck")]) == []
 
 
 # -- single measures
@@ -281,22 +257,17 @@ def test_intervals_and_tests_have_known_values() -> None:
     assert bench.correct_by_holm([0.9, 0.8]) == [1.0, 1.0]
 
 
-def test_details_of_a_suite_rest_on_its_records() -> None:
-    """Three instances on two maps; the difference is -0.1 on each: of 2^3 signs two are as extreme."""
-    places = [("den101d", 1), ("den101d", 2), ("lak510d", 1)]
+def test_pairs_are_compared() -> None:
+    """Three instances; the difference is -0.1 on each: of 2^3 signs two are as extreme."""
     records = [
-        make_record(method, mac=mac, map_name=name, pair=pair)
-        for name, pair in places
-        for method, mac in ((bench.OPTIMAL, 0.2), (bench.BEST, 0.3))
+        make_record(m, mac=mac, pair=i) for i in (1, 2, 3) for m, mac in ((bench.OPTIMAL, 0.2), (bench.BEST, 0.3))
     ]
     layout = replace(PLAIN, methods=(bench.OPTIMAL, bench.BEST))
-    means, by_map, paired, _ = bench.build_details(layout, bench.Selection(tuple(records)))
-    assert row_of(means, "optimal (exact)")["MAC"] == "0.200 ± 0.000*"
-    assert [(row[0], row[2]) for row in by_map.rows] == [("den101d", 2)] * 2 + [("lak510d", 1)] * 2
+    (paired,) = bench.build_paired(layout, bench.Selection(tuple(records)))
     (row,) = paired.rows
     assert row[2] == 3 and row[3] == pytest.approx(-0.1) and row[-2:] == ("0.250", "0.250")
-    uneven = [*records[:-1], make_record(bench.BEST, mac=0.1, num_anonymized=6, map_name="lak510d")]
-    (paired,) = bench.build_paired(PLAIN, bench.Selection(tuple(uneven)))
+    uneven = [*records[:-1], make_record(bench.BEST, mac=0.1, num_anonymized=6, pair=3)]
+    (paired,) = bench.build_paired(layout, bench.Selection(tuple(uneven)))
     assert paired.rows[0][2] == 2 and "1 pair left out" in paired.notes[-1]
 
 
