@@ -5,60 +5,40 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 import time
 from collections import Counter
-from concurrent.futures import BrokenExecutor, CancelledError, Future
+from concurrent.futures import BrokenExecutor, CancelledError
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bench_runs import InlineExecutor, InlineWorkforce, quick_cells, small_terrain
+from bench_runs import InlineWorkforce, quick_cells, small_terrain
 from veilroute import InvalidInputError, MissingExtraError, VeilrouteError, bench
 
 
-class BreakingExecutor(InlineExecutor):
-    """A pool that one cell breaks each time, and that loses its neighbour with it; tried again, that one is slow."""
-
-    def __init__(self, poison: str, neighbour: str) -> None:
-        super().__init__()
-        self.poison, self.neighbour = poison, neighbour
-        self.tries: Counter[str] = Counter()
-        self.beside: list[str] = []
-        self.pending: Future[Any] = Future()
-        self.pending.set_result(None)
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        key = args[0].cell.key
-        self.tries[key] += 1
-        self.beside += [] if self.pending.done() else [key]
-        if key == self.poison or (key == self.neighbour and self.tries[key] == 1):
-            broken: Future[Any] = Future()
-            broken.set_exception(BrokenExecutor())
-            return broken
-        if key != self.neighbour:
-            return super().submit(fn, *args)
-        self.pending = pending = Future[Any]()
-        threading.Timer(0.3, lambda: pending.set_result(bench.run_cell(args[0]))).start()
-        return pending
-
-
 def test_a_cell_that_kills_its_worker_is_found_and_the_others_finish(tmp_path: Path) -> None:
+    """One cell breaks the pool each time, and its neighbour is lost with it once."""
     terrain = small_terrain()
     cells = quick_cells(terrain)
-    workforce = InlineWorkforce()
-    executor = workforce.executor = BreakingExecutor(poison=cells[5].key, neighbour=cells[4].key)
+    tries: Counter[int] = Counter()
+
+    def run(job: bench.Job) -> dict[str, Any]:
+        at = cells.index(job.cell)
+        tries[at] += 1
+        if at == 5 or (at == 4 and tries[at] == 1):
+            raise BrokenExecutor
+        return bench.run_cell(job)
+
+    workforce = InlineWorkforce(run)
     workforce.diagnose = bench.LocalWorkforce(1).diagnose  # type: ignore[method-assign]
     with bench.RecordStore(tmp_path) as store:
         report = bench.run_cells(cells, terrain.domains, store, workforce, run_id="test")
     assert report.is_complete and [record.cell for record in report.errors] == [cells[5]]
     assert "out of memory" in report.errors[0].outcome.error
     assert len((tmp_path / bench.FILE_NAME).read_bytes().splitlines()) == len(cells)
-    # The neighbour is tried once more too, with no other cell beside it, and is not blamed.
-    assert {key: count for key, count in executor.tries.items() if count > 1} == {cells[4].key: 2, cells[5].key: 2}
-    assert executor.beside == [] and set(workforce.closings[:-1]) == {True}
+    assert {at: count for at, count in tries.items() if count > 1} == {4: 2, 5: 2}, "the neighbour is not blamed"
 
 
 def test_memory_counts_from_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -272,5 +272,3 @@ def test_a_plugin_that_kills_its_worker_is_not_tried_for_ever(packages: Path, ru
     assert [record.plugins for record in first.errors] == [{"planner": PLANNERS.fingerprint("twos")}] * 2
     forget()
     assert (runs(workforce=workforce).num_run, runs.warnings) == (0, [])
-
-

@@ -61,18 +61,6 @@ def test_a_cell_gives_what_solve_gives(cells: list[bench.Cell], terrain: bench.T
     assert bench.run_cell(bench.Job(cell, fault, "test"))["outcome"]["error"].startswith("AttributeError: 'int' object")
 
 
-def test_records_of_earlier_versions_are_of_the_kind_of_map_that_is_run_now(
-    cells: list[bench.Cell], terrain: bench.Terrain, tmp_path: Path
-) -> None:
-    """They do not say it, and in tables they would stand apart from the others of the same map."""
-    first = cells[:1]
-    run(first, terrain, tmp_path, InlineWorkforce())
-    path = tmp_path / bench.FILE_NAME
-    path.write_bytes(path.read_bytes().replace(b',"kind":"rooms"', b"").replace(b'"kind":"rooms",', b""))
-    found = run(cells[:2], terrain, tmp_path, InlineWorkforce())
-    assert found.num_run == 1 and {record.cell.instance.map_kind for record in found.records} == {"rooms"}
-
-
 def test_each_improvement_is_recorded_once_the_last_being_the_plan(
     cells: list[bench.Cell], terrain: bench.Terrain
 ) -> None:

@@ -151,27 +151,8 @@ def test_only_methods_that_hide_the_same_are_compared_by_cost() -> None:
     # So has one that failed on the expensive instances.
     cells, (finding,) = shown((bench.BEST, 1, 0.2, 8), (bench.OPTIMAL, 1, 0.1, 8), (bench.OPTIMAL, 2, 0.9, 8))
     assert cells[0] == "0.200" and cells[1].endswith("*") and finding.endswith(" 0.100.")
-    cells, (finding,) = shown((bench.BEST, 1, 0.3, 8), (bench.OPTIMAL, 1, 0.3 + 5e-10, 8))
-    assert cells == ["0.300*", "0.300*"] and "; optimal (exact) have" in finding
+    assert shown((bench.BEST, 1, 0.3, 8), (bench.OPTIMAL, 1, 0.3 + 5e-10, 8))[0] == ["0.300*", "0.300*"]
     assert shown((bench.BEST, 1, 0.3, 8), (bench.OPTIMAL, 1, 0.3 + 2e-9, 8))[0] == ["0.300*", "0.300"]
-    assert shown((bench.BEST, 1, 0.0, 8), (bench.OPTIMAL, 1, 1e-9, 8))[0] == ["0*", "1.00e-09*"], (
-        "so far apart MACs may be"
-    )
-
-
-def test_no_row_is_a_mean_over_kinds_of_maps() -> None:
-    """Steps, metres and seconds do not add up."""
-    places = (("hall", "", (1, 1)), ("town", "streets in metres", 7), ("city", "streets in seconds", 7))
-    records = []
-    for at, (name, kind, node) in enumerate(places, start=1):
-        for pair in (1, 2):
-            record = make_record(bench.BEST, map_name=name, pair=pair, mac=float(at))
-            instance = bench.Instance(name, pair, node, node, record.cell.instance.candidates, kind=kind)
-            records.append(replace(record, cell=replace(record.cell, instance=instance)))
-    (table,) = bench.build_means(replace(PLAIN, columns=("mac",)), bench.Selection(tuple(records)))
-    assert table.columns[0] == "map kind" and [(row[0], str(row[1]), row[2]) for row in table.rows] == [
-        ("grid", "1.00 ± 0.00", 2), ("streets in metres", "2.00 ± 0.00", 2), ("streets in seconds", "3.00 ± 0.00", 2)
-    ]  # fmt: skip
 
 
 # -- which records are shown
@@ -255,39 +236,6 @@ def test_intervals_and_tests_have_known_values() -> None:
     )
     assert bench.correct_by_holm([0.01, 0.04, 0.03]) == [pytest.approx(0.03), pytest.approx(0.06), pytest.approx(0.06)]
     assert bench.correct_by_holm([0.9, 0.8]) == [1.0, 1.0]
-
-
-def test_pairs_are_compared() -> None:
-    """Three instances; the difference is -0.1 on each: of 2^3 signs two are as extreme."""
-    records = [
-        make_record(m, mac=mac, pair=i) for i in (1, 2, 3) for m, mac in ((bench.OPTIMAL, 0.2), (bench.BEST, 0.3))
-    ]
-    layout = replace(PLAIN, methods=(bench.OPTIMAL, bench.BEST))
-    (paired,) = bench.build_paired(layout, bench.Selection(tuple(records)))
-    (row,) = paired.rows
-    assert row[2] == 3 and row[3] == pytest.approx(-0.1) and row[-2:] == ("0.250", "0.250")
-    uneven = [*records[:-1], make_record(bench.BEST, mac=0.1, num_anonymized=6, pair=3)]
-    (paired,) = bench.build_paired(layout, bench.Selection(tuple(uneven)))
-    assert paired.rows[0][2] == 2 and "1 pair left out" in paired.notes[-1]
-
-
-def test_times_stand_beside_each_other() -> None:
-    """On three instances; on the third the clock stops the slower, on a fourth the quicker, which says nothing."""
-    told = [(6.0, True, 1.0, True), (40.0, True, 2.0, True), (300.0, False, 0.5, True), (2.0, True, 9.0, False)]
-    records = [
-        make_record(method, pair=pair, runtime_s=seconds, is_finished=is_finished, cpu_s=2 * seconds)
-        for pair, (slow_s, slow_ended, quick_s, quick_ended) in enumerate(told)
-        for method, seconds, is_finished in ((bench.BEST, slow_s, slow_ended), (bench.OPTIMAL, quick_s, quick_ended))
-    ]
-    (table,) = bench.build_times(PLAIN, bench.Selection(tuple(records)))
-    labels = ("Merge-BB, CostAsc, Tunnel", "optimal (exact)")
-    assert table.rows == ((*labels, 3, "≥ 20.0", "≥ 6.00", "≥ 600", "≥ 20.0"),)
-    (table,) = bench.build_times(PLAIN, bench.Selection(tuple(records[:4])))
-    assert table.rows == ((*labels, 2, "13.0", "6.00", "20.0", "13.0"),)
-    (sentence,) = bench.compare_programs(
-        bench.Selection((make_record(PROGRAM, runtime_s=8.0, is_finished=False), records[3]))
-    )
-    assert "x takes ≥ 4.00 times" in sentence
 
 
 def test_nothing_in_a_table_is_markup() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import zipfile
 from collections.abc import Callable
@@ -48,33 +47,12 @@ def _tree(root: Path) -> list[str]:
 # -- the catalogue
 
 
-def test_the_catalogue() -> None:
-    assert (
-        maps.hash_text(b"type octile\r\nmap\r\n..\r\n")
-        == maps.hash_text(b"type octile\nmap\n..\n")
-        != maps.hash_text(b"..\n")
-    )
-    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in maps.CATALOGUE.pinned.values())
-    names = ("den101d.map", "Berlin_0_256.map.scen", "mine.map")
-    assert [maps.CATALOGUE.set_name_of(name) for name in names] == ["dao", "street", "local"]
-    with pytest.raises(InvalidInputError, match="one of dao, street, got 'moon'"):
-        maps.CATALOGUE.set_named("moon")
-
-
 def test_pinned_fingerprints_are_those_of_the_shared_maps(shared: Path) -> None:
     found = {path.name: maps.hash_text(path.read_bytes()) for path in (shared / "maps").rglob("*.map")}
     assert found == maps.CATALOGUE.pinned
 
 
 # -- where the store is
-
-
-def test_the_root_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VEILROUTE_CACHE", str(tmp_path))
-    assert maps.MapStore().root == tmp_path / "maps"
-    monkeypatch.setenv("VEILROUTE_CACHE", "")
-    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name: f"/somewhere/{name}")
-    assert maps.MapStore().root == Path("/somewhere/veilroute/maps")
 
 
 # -- installing
