@@ -10,7 +10,6 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,8 +22,6 @@ from veilroute import bench
 MAPS = ("rooms-3", "rooms-4")
 SUITE = ("klr", "--map", MAPS[0], "--map", MAPS[1], "--pairs", "2", "--method", "optimal", "--time-limit", "20")
 NUM_CELLS = 48
-
-TINY = ("klr", "--map", "rooms-2", "--pairs", "1", "--method", "optimal")
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -146,18 +143,6 @@ def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path, undisturbed: list[bench.R
     expected = {record.cell.key: without_times(record) for record in undisturbed}
     for key, record in bench.read_records(records_file(tmp_path)).items():
         assert without_times(record) == expected[key]
-
-
-def test_tables_report_and_a_second_run_that_runs_nothing(command: Command, tmp_path: Path) -> None:
-    done = command("bench", *TINY, "--out", "results", "--workers", 1)
-    assert done.code == 0, done.err
-    assert "running on generated maps: rooms-2; 12 cells" in done.err and "12 cells run, 0 taken from" in done.out
-    report = Path("results", "report.html").read_bytes()
-    again = command("bench", *TINY, "--out", "results", "--json")
-    result: dict[str, Any] = json.loads(again.out)
-    assert (result["suites"], result["maps"], result["is_generated"]) == (["klr"], ["rooms-2"], True)
-    assert (result["num_cells"], result["num_run"], result["num_errors"]) == (12, 0, 0)
-    assert str(tmp_path).encode() not in report and len(report) > 1000
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
-from street_samples import NAMES, little_book, little_problem, little_town
-from veilroute.formats import Instance
+from street_samples import NAMES, little_book, little_town
 
 SUFFIXES = {"text": ".txt", "json": ".json", "gpx": ".gpx", "geojson": ".geojson", "kml": ".kml", "directions": ".doc"}
 
@@ -129,19 +128,6 @@ def test_other_secrets_are_refused_without_an_echo(command: Command, town_book: 
 def test_a_name_that_may_mean_two_is_nobody(command: Command, names: dict[Any, str], typed: str, code: int) -> None:
     little_book(names=names).write("town.json")
     assert command("route", "town.json", "--transit", typed).code == code
-
-
-def test_a_playbook_without_its_map_needs_it(command: Command, town_book: vr.Playbook) -> None:
-    town_book.write("bare.json", embed_domain=False)
-    vr.write_instance(Instance(little_problem()), "instance.json")
-    vr.write_instance(Instance(little_problem(little_town(unit="metres"))), "other.json")
-    route = ("route", "bare.json", "--transit", 102, "--format", "directions")
-    assert command("route", "bare.json", "--transit", 102).code == 0
-    assert_refused(command(*route), "--domain")
-    assert "\n1. From Depot" in command(*route, "--domain", "instance.json").out
-    assert_refused(command(*route, "--domain", "other.json"), "that the playbook was made for")
-    assert command("export", "bare.json", "-o", "a.gpx").code == 2
-    assert command("export", "bare.json", "-o", "a.gpx", "--domain", "instance.json").code == 0
 
 
 def test_finite_m_gives_members_their_own_route(command: Command) -> None:

@@ -11,7 +11,6 @@ from concurrent.futures import BrokenExecutor, CancelledError
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from bench_runs import InlineWorkforce, quick_cells, small_terrain
@@ -39,25 +38,6 @@ def test_a_cell_that_kills_its_worker_is_found_and_the_others_finish(tmp_path: P
     assert "out of memory" in report.errors[0].outcome.error
     assert len((tmp_path / bench.FILE_NAME).read_bytes().splitlines()) == len(cells)
     assert {at: count for at, count in tries.items() if count > 1} == {4: 2, 5: 2}, "the neighbour is not blamed"
-
-
-def test_memory_counts_from_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    if bench.MemoryGauge().read_mb() is None:
-        pytest.skip("this system does not tell")
-    held = np.ones(8 << 20)  # 64 MB
-    gauge = bench.MemoryGauge()
-    assert gauge.read_mb() == pytest.approx(0, abs=4) and held.size, "what was held before does not count"
-    np.ones(4 << 20)
-    assert gauge.read_mb() == pytest.approx(32, abs=8), "the most, and not the last"
-    kept = []
-    for _ in range(2):  # the second time takes what the first has freed, which is between what it has kept
-        gauge = bench.MemoryGauge()
-        pieces = [bytes(1000) for _ in range(40_000)]
-        assert gauge.read_mb() == pytest.approx(40, abs=10)
-        kept.append(pieces[::400])
-        del pieces
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert bench.MemoryGauge().read_mb() is None
 
 
 def test_processes_of_a_pool_ignore_ctrl_c_and_end_at_once_when_told() -> None:

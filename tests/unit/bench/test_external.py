@@ -16,33 +16,6 @@ from bench_runs import small_terrain
 from dask_cluster import wait_until
 from veilroute import InvalidInputError, VeilrouteError, bench
 
-PLANNER = """
-# Groups candidates two by two in the order given; in a corridor it walks past each.
-import sys
-words = iter((open(sys.argv[1]) if len(sys.argv) > 1 else sys.stdin).read().split())
-num_nodes, num_edges = int(next(words)), int(next(words))
-edges = [[float(next(words)) for _ in range(3)] for _ in range(num_edges)]
-start, goal, num = (int(next(words)) for _ in range(3))
-candidates = [int(next(words)) for _ in range(num)]
-print("- Number of Expanded Nodes in Total: 77")
-for at in range(0, num - 1, 2):
-    pair = candidates[at:at + 2]
-    print(f"Partition {at // 2} (9 Nodes Expanded)")
-    print(*pair, "")
-    if all(abs(a - b) == 1 for a, b, _ in edges):
-        print(start, *pair)
-        for a, b in zip([start, *pair], [*pair, goal]):
-            print(*range(a + 1, b + 1), *range(a - 1, b - 1, -1), sep="\\n")
-print("done")
-"""
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> str:
-    path = tmp_path / "planner.py"
-    path.write_text(PLANNER)
-    return shlex.join([sys.executable, str(path)])
-
 
 def corridor() -> vr.Problem:
     """From the left end to the right, past places that stand on the way."""
@@ -59,16 +32,6 @@ def run(
     )
 
 
-@pytest.mark.parametrize("given", ["", " {instance}"])
-def test_walks_are_priced_here(program: str, given: str) -> None:
-    """The second class goes to 7, back to 5 and on: 4 steps more than the 9 that each place takes alone."""
-    outcome = run(program + given)
-    assert outcome.mac == pytest.approx((0 + 0 + 4 / 9 + 4 / 9) / 4)
-    assert (outcome.status, outcome.is_finished, outcome.num_anonymized, outcome.apr) == ("feasible", None, 4, 1.0)
-    assert outcome.num_expansions == 77 and outcome.num_partitions is None
-    assert outcome.runtime_s > 0 and (outcome.cpu_s or 0) > 0 and (outcome.memory_mb or 0) > 1
-
-
 def echo(tmp_path: Path, text: str, more: str = "") -> str:
     path = tmp_path / "echo.py"
     path.write_text(f"import os, sys, time\nprint({text!r}, flush=True)\n{more}\n")
@@ -78,6 +41,20 @@ def echo(tmp_path: Path, text: str, more: str = "") -> str:
 WALK = "".join(f"{node}\n" for node in range(10))
 PAIR = "Partition 0\n2 4\n"
 OTHERS = "Partition 1\n7 5\n"
+
+
+@pytest.mark.parametrize("given", ["", " {instance}"])
+def test_walks_are_priced_here(tmp_path: Path, given: str) -> None:
+    """The second class goes to 7, back to 5 and on: 4 steps more than the 9 that each place takes alone."""
+    reading = "words = (open(sys.argv[1]) if len(sys.argv) > 1 else sys.stdin).read().split()\n"
+    reading += "assert words[:2] + words[-7:] == '10 18 0 9 4 2 4 7 5'.split(), words"  # nodes, edges; ends, candidates
+    back = "".join(f"{node}\n" for node in (*range(8), 6, *range(5, 10)))
+    printed = f"- Number of Expanded Nodes in Total: 77\n{PAIR}{WALK}{OTHERS}{back}"
+    outcome = run(echo(tmp_path, printed, reading) + given)
+    assert outcome.mac == pytest.approx((0 + 0 + 4 / 9 + 4 / 9) / 4)
+    assert (outcome.status, outcome.is_finished, outcome.num_anonymized, outcome.apr) == ("feasible", None, 4, 1.0)
+    assert outcome.num_expansions == 77 and outcome.num_partitions is None
+    assert outcome.runtime_s > 0 and (outcome.cpu_s or 0) > 0 and (outcome.memory_mb or 0) > 1
 
 
 def test_classes_without_walks_get_the_cheapest(tmp_path: Path) -> None:
@@ -340,15 +317,3 @@ def test_programs_that_tables_would_mix_up_are_refused() -> None:
         with pytest.raises(InvalidInputError, match="no other program or method has"):
             bench.build_cells(["table1", "table4"], small_terrain(), choice_of(*texts))
     assert bench.build_cells(["table1"], small_terrain(), choice_of("x=a/planner", "y=a/planner", "x=a/planner"))
-
-
-def test_a_program_is_asked_for_what_its_command_names() -> None:
-    def asked(command: str) -> set[tuple[float | None, float]]:
-        cells = bench.build_cells(["table1", "table3", "klr", "examples"], small_terrain(), choice_of(f"x={command}"))
-        return {(cell.m_ratio, cell.radius) for cell in cells if cell.method.command and not cell.keep_playbook}
-
-    ratios = {(ratio, 0.0) for ratio in (0.1, 0.3, 0.5, 1.0, 5.0, 10.0)}
-    whole = {(None, 0.0)}
-    assert asked("p") == whole
-    assert asked("p {m}") == whole | ratios
-    assert asked("p {radius}") == whole | {(None, 2.0), (None, 10.0)}

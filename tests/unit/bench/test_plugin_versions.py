@@ -242,22 +242,6 @@ def test_a_worker_with_another_version_is_told_of_and_its_results_do_not_count(p
     assert (again.num_run, len(again.errors)) == (3, 0)
 
 
-def test_workers_that_differ_are_noticed_when_nothing_is_installed_here(packages: Path, runs: Runs) -> None:
-    versions = iter(("1.1", "1.2"))
-
-    def run(job: bench.Job) -> dict[str, Any]:
-        data = bench.run_cell(replace(job, cell=replace(job.cell, method=bench.Method("optimal"))))
-        data = {**data, "cell": job.cell.to_dict(), "key": job.cell.key}
-        if job.cell.method == PLANNER:
-            print_of = {"package": "twos", "version": next(versions), "sha256": "0" * 64}
-            data["provenance"] = {**data["provenance"], "plugins": {"planner": print_of}}
-        return data
-
-    mixed = runs(run)
-    assert [record.cell for record in mixed.errors] == [runs.cells[3]]
-    assert "a worker has twos 1.2" in runs.warnings[0] and "this run twos 1.1" in runs.warnings[0]
-
-
 def test_a_plugin_that_kills_its_worker_is_not_tried_for_ever(packages: Path, runs: Runs) -> None:
     put(packages)
 

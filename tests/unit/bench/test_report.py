@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,20 +76,6 @@ def test_empty_and_partial_records(example: bench.Record, line5: vr.Domain, tmp_
     for domains in ({}, {example.cell.instance.map_name: line5}):
         made = bench.write_report(tmp_path, ["examples"], [example], domains=domains, notes=(), command=COMMAND)
         assert "1 playbook not drawn" in made.html.read_text(encoding="utf-8") and not made.figures
-
-
-def test_how_it_was_made() -> None:
-    """The numbers in the sentences."""
-    records = [
-        make_record(bench.BEST, runtime_s=30.0),
-        make_record(bench.BEST, pair=2, runtime_s=300.0, is_finished=False),
-        make_record(bench.OPTIMAL, status="error", mac=None, is_finished=False, error="no such node"),
-        make_record(bench.BEST, k=3),  # of another suite
-    ]
-    lines = list(bench.how_it_was_made(["table1"], records, ["the paper's maps"]))
-    assert re.findall(r"\d+", lines[2]) == ["3", "1", "1", "1"] and "5.5 minutes" in lines[3]
-    failed = [replace(records[2], cell=replace(records[2].cell, seed=seed)) for seed in range(12)]
-    assert sum("no such node" in line for line in bench.how_it_was_made(["table1"], failed, [])) == 10
 
 
 def test_the_points_of_a_chart() -> None:

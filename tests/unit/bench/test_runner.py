@@ -203,23 +203,3 @@ def test_a_run_that_ends_early_closes_its_workforce_and_goes_on_there(
         run(cells, terrain, tmp_path, workforce, report=report)
     assert workforce.closings == [True]
     assert run(cells, terrain, tmp_path, InlineWorkforce()).num_run == len(cells) - 4
-
-
-def test_time_left_goes_by_method_and_size(cells: list[bench.Cell]) -> None:
-    slow, quick = replace(cells[0], method=bench.Method("slow"), time_limit_s=50.0), cells[0]
-    estimate = bench.TimeEstimate()
-    estimate.learn(bench.Record(quick, bench.failed_outcome("bad luck"), {}))
-    assert math.isnan(estimate.seconds_left([quick], [], 2)), "errors teach nothing"
-    for cell, seconds in ((slow, 40.0), (quick, 2.0), (quick, 4.0)):
-        outcome = bench.Outcome("optimal", True, None, 8, 8, 1.0, 0.1, 0.1, seconds)
-        estimate.learn(bench.Record(cell, outcome, {}), turnaround_s=seconds + 1 + (cell == slow))
-    # 41 s for slow cells, 4 s for quick ones, with a second for coming and going; two at a time.
-    for waiting, running, num_slots, expected in (
-        ([slow] * 2 + [quick], [(slow, 31.0)], 2, (82 + 4 + 10) / 2),
-        ([slow], [], 8, 41),  # one cell cannot be shared
-        ([], [(quick, 12.0)], 2, min(12.0, quick.time_limit_s - 12.0)),  # longer than expected: perhaps as long again
-        ([], [(slow, 45.0)], 2, 5),  # its limit is 50 s
-        ([slow], [], 0, math.inf),
-        ([replace(quick, method=bench.Method("new"))], [], 1, 4),  # as others of its size and limit did
-    ):
-        assert estimate.seconds_left(waiting, running, num_slots) == pytest.approx(expected)

@@ -128,35 +128,6 @@ def test_a_study_runs_on_files_and_generated_maps(town: tuple[Path, vr.Problem],
     assert [row[0] for row in tables[0].rows] == ["graph"] * 4 + ["grid"] * 4 + ["streets in metres"] * 4
 
 
-def own_sets(text: str, folder: Path, choice: bench.Choice) -> list[set[tuple[int, float, int, str]]]:
-    """What each experiment of a study shows of all that the study runs: sizes, limits, draws and methods."""
-    study, terrain = find(folder, text)
-    cells = bench.build_cells(study.suites, terrain, choice)
-    return [
-        {(cell.num_candidates, cell.time_limit_s, cell.draw, cell.method.name) for cell in cells if suite.holds(cell)}
-        for suite in bench.showing_own(study.suites, terrain, choice)
-    ]
-
-
-def test_experiments_of_a_study_do_not_show_the_records_of_each_other(tmp_path: Path) -> None:
-    text = "pairs = 3\n" + HALL
-    for name, rest in (
-        ("first", 'candidates = [4, 6]\ninstances = "first"\nmethods = ["optimal"]\n'),
-        ("other", 'candidates = [8, 10]\ntime_limit_s = [3, 5]\nmethods = ["optimal"]\n'),
-        ("draws", 'candidates = 8\ntime_limit_s = 3\ndraws = 2\nmethods = ["pbp/naive"]\n'),
-    ):
-        text += f'[[experiment]]\nname = "{name}"\n{rest}'
-    first, other, draws = own_sets(text, tmp_path, bench.Choice(20))
-    assert first == {(4, 20.0, 0, "optimal"), (6, 20.0, 0, "optimal")}
-    assert other == {(size, limit, 0, "optimal") for size in (8, 10) for limit in (3.0, 5.0)}
-    assert draws == {(8, 3.0, 0, "pbp/naive"), (8, 3.0, 1, "pbp/naive")}
-    # A program of others joins each at its own settings, and --candidates is for those that vary it.
-    joined = own_sets(text, tmp_path, bench.Choice(20, sizes=(5,), externals=(("true", "true"),)))
-    assert [{each[:3] for each in own if each[3] == "external/true"} for own in joined] == [
-        {(5, 20.0, 0)}, {(5, 3.0, 0), (5, 5.0, 0)}, {(8, 3.0, 0), (8, 3.0, 1)}
-    ]  # fmt: skip
-
-
 def test_names_of_shipped_studies_mean_these(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = write(tmp_path, HALL + ONE).rename(tmp_path / "paper.toml")
@@ -226,13 +197,8 @@ def test_more_candidates_than_there_are_are_refused_or_told(town: tuple[Path, vr
     with pytest.raises(InvalidInputError, match="one.candidates: expected at most 6.*got 8"):
         bench.build_cells(study.suites, terrain, bench.Choice(20))
     study, terrain = find(tmp_path, file + HALL + many)
-    cells = bench.build_cells(study.suites, terrain, bench.Choice(20))
-    assert {(cell.instance.map_name, cell.num_candidates) for cell in cells} == {
-        ("town", 4), ("rooms-12x16", 4), ("rooms-12x16", 8)
-    }  # fmt: skip
     (sentence,) = bench.left_out(study.suites, terrain, bench.Choice(20))
     assert "8 candidates" in sentence and "town (6)" in sentence
-    assert not list(bench.left_out(study.suites, terrain, bench.Choice(20, sizes=(5, 6))))
 
 
 def test_the_prior_of_an_instance_file_is_planned_under(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
