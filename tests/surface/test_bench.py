@@ -186,17 +186,6 @@ def test_a_study_of_ones_own_leaves_tables_and_figures(command: Command) -> None
     assert (summary["suites"], summary["maps"], summary["num_run"]) == (["streets"], ["streets-8x10"], 0)
 
 
-def test_on_generated_maps_nothing_that_the_paper_prints_is_compared(command: Command) -> None:
-    """Nothing is run for it either: no records, no report."""
-    done = command("bench", "paper", "--as-printed", "--map", "rooms-2")
-    assert done.code == 0 and "compared nothing" in done.out and "veilroute maps get dao" in done.out
-    for words in (("as-printed",), ("run", "as-printed")):
-        result = json.loads(command("bench", *words, "--map", "rooms-2", "--json").out)
-        assert (result["num_cells"], result["is_generated"]) == (0, True)
-        assert [row[1:] for row in result["tables"][0]["rows"]] == [[173]]
-    assert not Path("veilroute-bench").exists()
-
-
 def test_a_data_set_is_exported_verified_and_ranked(command: Command) -> None:
     small = ("--map", "rooms-2", "--pairs", "1", "--candidates", "8")
     done = command("bench", "export", "set", *small)

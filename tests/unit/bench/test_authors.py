@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from bench_runs import small_terrain
 from veilroute import InvalidInputError, Watch, bench
 
 PRIVACY = vr.Privacy(2, 1, spread="all-pairs")
@@ -63,21 +62,6 @@ def test_naive_is_priced_by_the_pairs_that_gnus_shuffle_draws() -> None:
     assert outcome.mac == pytest.approx((14 / 6 + 14 / 8 + 14 / 10 + 14 / 4 - 4) / 4)
     stated = read(bench.Method("pbp", "naive", "", "tunnel", (("shuffle", "python"),)), None)
     assert stated.mac != outcome.mac, "what a method states goes before what the program does"
-
-
-def test_records_of_both_readings_stay_apart() -> None:
-    terrain = small_terrain()
-    cells = bench.build_cells(bench.suite_names("as-printed"), terrain, bench.Choice(time_limit_s=20))
-    assert {(cell.method, cell.reading) for cell in cells if cell.reading != bench.TEXT} == {
-        (bench.RBP, bench.CARRIED),
-        *((method, bench.AUTHORS) for method in (*bench.NAIVE.values(), bench.CBP, bench.M_PBP)),
-    }  # fmt: skip
-    cell = next(cell for cell in cells if cell.reading == bench.CARRIED and cell.m_ratio == 0.5)
-    text = bench.map_text(terrain.domains["rooms-2"])
-    record = bench.record_from_dict(bench.run_cell(bench.Job(cell, text, "test")))
-    assert record.cell == cell and record.has_ended and record.outcome.playbook is None
-    holding = [name for name, suite in bench.SUITES.items() if suite.holds(cell)]
-    assert holding == ["as-printed"]
 
 
 @pytest.mark.parametrize("planner", ["rbp", "cbp", "m-pbp"])

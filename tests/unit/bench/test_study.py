@@ -128,16 +128,6 @@ def test_a_study_runs_on_files_and_generated_maps(town: tuple[Path, vr.Problem],
     assert [row[0] for row in tables[0].rows] == ["graph"] * 4 + ["grid"] * 4 + ["streets in metres"] * 4
 
 
-def test_names_of_shipped_studies_mean_these(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = write(tmp_path, HALL + ONE).rename(tmp_path / "paper.toml")
-    (tmp_path / "paper").write_bytes(path.read_bytes())
-    assert bench.read_study("paper").is_paper and len(bench.read_study("paper").suites) == len(bench.SUITES) - 1
-    for source in ("paper.toml", path, "./paper"):
-        mine = bench.read_study(source)
-        assert not mine.is_paper and [suite.name for suite in mine.suites] == ["one"]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
