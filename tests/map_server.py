@@ -12,8 +12,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from veilroute.maps import Catalogue, MapSet, hash_text
 
-LAST_MODIFIED = "Sat, 01 Jan 2022 00:00:00 GMT"
-
 
 def _arena() -> bytes:
     draw = random.Random(7)
@@ -60,7 +58,7 @@ class MapServer(ThreadingHTTPServer):
         self.site = {path: make_zip(content) for path, content in OFFERED.items()}
         self.faults: list[str] = []
         self.habits: set[str] = set()
-        #: The requests so far: ``path``, ``range``, ``if-range`` and the number of bytes ``sent``.
+        #: The requests so far: ``path``, ``range`` and the number of bytes ``sent``.
         self.seen: list[dict[str, str]] = []
         self.released = threading.Event()
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
@@ -85,7 +83,6 @@ class _Handler(BaseHTTPRequestHandler):
         if server.faults:
             words |= set(server.faults.pop(0).split())
         record = {"path": self.path, "range": self.headers.get("Range", ""), "sent": "0"}
-        record["if-range"] = self.headers.get("If-Range", "")
         server.seen.append(record)
         status = next((int(word) for word in words if word.isdigit()), 0)
         elsewhere = next((word for word in words if word.startswith(("/", "http:", "file:"))), "")
@@ -102,13 +99,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self, body: bytes, words: set[str], record: dict[str, str]) -> None:
         etag = f'"{hash_text(body)[:8]}"'
-        if "weak-etag" in words:
-            etag = "W/" + etag
-        if "folded-etag" in words:
-            etag = '"a\r\n b"'
         first = 0
-        wanted, condition = record["range"], record["if-range"]
-        is_current = not condition or condition in (etag, LAST_MODIFIED) or "ignore-if-range" in words
+        wanted, condition = record["range"], self.headers.get("If-Range", "")
+        is_current = not condition or condition == etag or "ignore-if-range" in words
         if wanted and is_current and "no-range" not in words:
             first = int(wanted.removeprefix("bytes=").removesuffix("-"))
         if first >= len(body):
@@ -126,7 +119,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(payload) + (100 if "overstate" in words else 0)))
         if "no-validator" not in words:
             self.send_header("ETag", etag)
-            self.send_header("Last-Modified", LAST_MODIFIED)
         self.end_headers()
         if words & {"drop", "stall"}:
             payload = payload[: len(payload) // 2]

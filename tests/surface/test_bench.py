@@ -10,33 +10,24 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bench_runs import InlineWorkforce, quick_cells, without_times
 from commands import Command, assert_refused
 from dask_cluster import Cluster, wait_until
-from veilroute.bench import Record, RecordStore, find_suite, find_terrain, read_records, run_cells
+from veilroute import bench
 
 # Cells of some 50 ms: long enough to be killed among them.
 MAPS = ("rooms-3", "rooms-4")
 SUITE = ("klr", "--map", MAPS[0], "--map", MAPS[1], "--pairs", "2", "--method", "optimal", "--time-limit", "20")
 NUM_CELLS = 48
 
-TINY = ("klr", "--map", "rooms-2", "--pairs", "1", "--method", "optimal")
-
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """The command in a process of its own, as a group of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "veilroute", "bench", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=folder,
-        start_new_session=True,
-    )
+    call, pipe = [sys.executable, "-m", "veilroute", "bench", *arguments], subprocess.PIPE
+    return subprocess.Popen(call, stdout=pipe, stderr=pipe, text=True, cwd=folder, start_new_session=True)
 
 
 def records_file(folder: Path) -> Path:
@@ -47,10 +38,10 @@ def read_lines(folder: Path) -> list[bytes]:
     return records_file(folder).read_bytes().splitlines(keepends=True)
 
 
-def pid_of(line: bytes) -> int:
-    """Of the process that ran the cell."""
-    pid: int = json.loads(line)["provenance"]["worker"]["pid"]
-    return pid
+def pids_in(folder: Path) -> list[int]:
+    """Of the processes that ran the cells."""
+    lines = [line for line in read_lines(folder) if line.endswith(b"\n")]
+    return [json.loads(line)["provenance"]["worker"]["pid"] for line in lines]
 
 
 def wait_for_lines(folder: Path, num_lines: int, process: subprocess.Popen[str]) -> None:
@@ -73,41 +64,31 @@ def group_members(group: int) -> list[int]:
     return alive
 
 
-def tables_of(printed: str) -> str:
-    """What is printed above the notes and the lines that say how many cells were run and where the report is."""
-    tables, mark, _ = printed.partition("\nNote: ")
-    assert mark
-    return tables
-
-
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[bench.Record]:
     """The same cells, run one after the other in this process."""
-    terrain = find_terrain(num_pairs=2, map_names=MAPS)
+    terrain = bench.find_terrain(num_pairs=2, map_names=MAPS)
     cells = quick_cells(terrain)
-    with RecordStore(tmp_path_factory.mktemp("undisturbed")) as store:
-        report = run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="undisturbed")
+    with bench.RecordStore(tmp_path_factory.mktemp("undisturbed")) as store:
+        report = bench.run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="undisturbed")
     assert len(report.records) == NUM_CELLS
     return list(report.records)
 
 
-def assert_same(folder: Path, undisturbed: list[Record]) -> None:
-    """Every cell has exactly one line, with the same outcome but for the times."""
-    lines = read_lines(folder)
-    assert len(lines) == NUM_CELLS
-    found = read_records(records_file(folder))
-    assert set(found) == {record.cell.key for record in undisturbed}
-    for record in undisturbed:
-        assert without_times(found[record.cell.key]) == without_times(record)
-
-
-def expected_tables(undisturbed: list[Record]) -> str:
-    return "".join(f"{table.to_text()}\n" for table in find_suite("klr").build_tables(undisturbed))
+def assert_same(folder: Path, printed: str, undisturbed: list[bench.Record]) -> None:
+    """Every cell has exactly one line, with the same outcome but for the times, and the tables are the same."""
+    assert len(read_lines(folder)) == NUM_CELLS
+    found = bench.read_records(records_file(folder))
+    assert list(map(without_times, (found[record.cell.key] for record in undisturbed))) == [
+        without_times(record) for record in undisturbed
+    ]
+    tables = "".join(f"{table.to_text()}\n" for table in bench.find_suite("klr").build_tables(undisturbed))
+    assert printed.partition("\nNote: ")[0].strip() == tables.strip()
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for left processes in /proc")
-def test_a_killed_run_goes_on_and_gives_the_same_table(tmp_path: Path, undisturbed: list[Record]) -> None:
+def test_a_killed_run_goes_on_and_gives_the_same_table(tmp_path: Path, undisturbed: list[bench.Record]) -> None:
     first = start(tmp_path, *SUITE, "--workers", "2")
     wait_for_lines(tmp_path, 12, first)
     os.kill(first.pid, signal.SIGKILL)
@@ -124,38 +105,32 @@ def test_a_killed_run_goes_on_and_gives_the_same_table(tmp_path: Path, undisturb
     out, err = second.communicate(timeout=300)
     assert second.returncode == 0, err
     assert f"{NUM_CELLS} cells, {len(whole)} of them recorded already" in err
-    assert f"{NUM_CELLS - len(whole)} cells run, {len(whole)} taken from" in out
     assert read_lines(tmp_path)[: len(whole)] == whole
-    assert_same(tmp_path, undisturbed)
-    assert tables_of(out).strip() == expected_tables(undisturbed).strip()
+    assert_same(tmp_path, out, undisturbed)
     # The command is gone at once; the helper process of multiprocessing takes a moment to notice.
     wait_until(lambda: not group_members(second.pid), seconds=20)
-    assert "Report: " in out
-    assert Path(tmp_path, out.rpartition("Report: ")[2].strip()).stat().st_size > 1000
 
 
 @pytest.mark.slow
 def test_a_cluster_that_loses_a_worker_gives_the_same_table(
-    tmp_path: Path, cluster: Cluster, undisturbed: list[Record]
+    tmp_path: Path, cluster: Cluster, undisturbed: list[bench.Record]
 ) -> None:
     address, workers = cluster
     process = start(tmp_path, *SUITE, "--dask", address)
     wait_for_lines(tmp_path, 6, process)
-    lines = [line for line in read_lines(tmp_path) if line.endswith(b"\n")]
-    assert len(lines) < NUM_CELLS, "the worker was meant to be killed half way"
-    busiest = Counter(map(pid_of, lines)).most_common(1)[0][0]
+    pids = pids_in(tmp_path)
+    assert len(pids) < NUM_CELLS, "the worker was meant to be killed half way"
+    busiest = Counter(pids).most_common(1)[0][0]
     (victim,) = (worker for worker in workers if worker.pid == busiest)
     victim.kill()
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
-    assert_same(tmp_path, undisturbed)
-    assert set(map(pid_of, read_lines(tmp_path))) == {worker.pid for worker in workers}
-    assert tables_of(out).strip() == expected_tables(undisturbed).strip()
-    assert "Traceback" not in err
+    assert_same(tmp_path, out, undisturbed)
+    assert set(pids_in(tmp_path)) == {worker.pid for worker in workers} and "Traceback" not in err
 
 
 @pytest.mark.slow
-def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path, undisturbed: list[Record]) -> None:
+def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path, undisturbed: list[bench.Record]) -> None:
     process = start(tmp_path, *SUITE, "--workers", "1")
     wait_for_lines(tmp_path, 5, process)
     os.killpg(process.pid, signal.SIGINT)
@@ -164,64 +139,29 @@ def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path, undisturbed: list[Record]
     num_kept = len(read_lines(tmp_path))
     assert f"Note: interrupted: {num_kept} of {NUM_CELLS} cells are here." in out
     assert (records_file(tmp_path).parent / "report.html").is_file()
-    assert "finishing the cells that are running" in err
-    assert f"interrupted; {num_kept} of {NUM_CELLS} cells are recorded, and the same command goes on there" in err
+    assert f"interrupted; {num_kept} of {NUM_CELLS} cells are recorded" in err
     expected = {record.cell.key: without_times(record) for record in undisturbed}
-    for key, record in read_records(records_file(tmp_path)).items():
+    for key, record in bench.read_records(records_file(tmp_path)).items():
         assert without_times(record) == expected[key]
-
-
-@pytest.mark.slow
-def test_ctrl_c_while_workers_start_is_no_error(tmp_path: Path) -> None:
-    process = start(tmp_path, *SUITE, "--workers", "2")
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    if not children.exists():
-        process.kill()
-        process.communicate()
-        pytest.skip("this system does not list the children of a process")
-    while process.poll() is None and not children.read_text(encoding="ascii").split():
-        time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=300)
-    assert process.returncode == 130 and "Traceback" not in err, err
-
-
-def test_tables_report_and_a_second_run_that_runs_nothing(command: Command, tmp_path: Path) -> None:
-    done = command("bench", *TINY, "--out", "results", "--workers", 1)
-    assert done.code == 0, done.err
-    assert "running on generated maps: rooms-2; 12 cells" in done.err and "12 cells run, 0 taken from" in done.out
-    report = Path("results", "report.html").read_bytes()
-    again = command("bench", *TINY, "--out", "results", "--json")
-    result: dict[str, Any] = json.loads(again.out)
-    assert (result["suites"], result["maps"], result["is_generated"]) == (["klr"], ["rooms-2"], True)
-    assert (result["num_cells"], result["num_run"], result["num_errors"]) == (12, 0, 0)
-    assert [table["name"] for table in result["tables"]] == ["klr-mac", "klr-apr"]
-    assert all(table["title"] in done.out for table in result["tables"])
-    assert str(tmp_path).encode() not in report and len(report) > 1000
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), ("SUITE",)),
-        (("table9",), ("SUITE", "table1", "all")),
         (("table1", "paper"), ("STUDY", "none after a suite")),
         (("table1", "--preset", "slow"), ("--preset", "quick, paper")),
         (("table1", "--candidates", "8;12"), ("--candidates", "8,12")),
-        (("table1", "--candidates", "8,,12"), ("--candidates",)),
-        (("table1", "--map", "den101d"), ("den101d in the cache", "veilroute maps get dao")),
-        (("table1", "--pairs", "0"), ("pairs",)),
-        (("table1", "--workers", "0"), ("--workers",)),
         (("table1", "--workers", "2", "--dask", "tcp://127.0.0.1:1"), ("--workers", "not both")),
-        (("table1", "--dask", "nonsense://here"), ("--dask", "scheduler")),
-        (("table1", "--external", "a {b}"), ("--external",)),
         (("table4", "--as-printed"), ("--as-printed", "veilroute bench paper --as-printed")),
         (("town.toml",), ("SUITE", "veilroute bench run FILE.toml")),
         (("run",), ("STUDY", "a study after run")),
-        (("run", "nowhere.toml"), ("STUDY", "scaling")),
         (("run", "odd.toml"), ("terrain",)),
+        (("verify", "nothing"), ("nothing", "there is nothing of this name")),
+        (("verify", ".", "nowhere"), ("FOLDER",)),
+        (("verify", ".", "--page", "no/page.html"), ("--page",)),
+        (("instances", "export", "set", "--candidates", "1"), ("--candidates",)),
         (("run", "scaling", "--preset", "paper"), ("--preset", "quick, full")),
-        (("run", "scaling", "--as-printed"), ("--as-printed", "veilroute bench paper --as-printed")),
     ],
 )
 def test_bad_input_is_refused_in_one_line(command: Command, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
@@ -241,38 +181,29 @@ def test_a_study_of_ones_own_leaves_tables_and_figures(command: Command) -> None
     done = command(*asked, "--workers", "1", "--external", f"theirs={sys.executable} theirs.py")
     # Two pairs, two k; the optimum once, two methods and the program three times each.
     assert done.code == 0 and f"{2 * 2 * (1 + 3 * 3)} cells run" in done.out, done.err
-    assert "Naive, Tunnel" in done.out and "theirs" in done.out
-    names = {path.name for folder in ("tables", "figures") for path in Path("town", folder).iterdir()}
-    assert {"streets-mac.tex", "streets-means.csv", "streets-paired.tex", "streets.pdf", "streets.svg"} <= names
+    assert {"tables", "figures"} <= {path.name for path in Path("town").iterdir()} and "theirs" in done.out
     summary = json.loads(command(*asked, "--json").out)
     assert (summary["suites"], summary["maps"], summary["num_run"]) == (["streets"], ["streets-8x10"], 0)
 
 
-def test_experiments_of_a_study_stand_for_themselves(command: Command) -> None:
-    """Also in a file called like the paper's; what is left out is said below the tables."""
-    text = 'format = "veilroute-study/1"\npairs = 2\n[[terrain]]\nrooms = [12, 16]\n'
-    text += "[[terrain]]\nrooms = [12, 12]\ncandidates = 5\n"
-    for name, rest in (("one", 'instances = "first"\n'), ("two", "")):
-        text += f'[[experiment]]\nname = "{name}"\n{rest}candidates = [4, 6]\nmethods = ["optimal"]\n'
-    Path("paper.toml").write_text(text, encoding="utf-8")
-    done = command("bench", "run", "paper.toml", "--workers", "1", "--json")
-    assert done.code == 0, done.err
-    result = json.loads(done.out)
-    # Of four instances the first alone, then all; those with 5 candidates are too small for 6.
-    counts = {
-        table["name"]: [row[table["columns"].index("instances")] for row in table["rows"]] for table in result["tables"]
-    }
-    assert counts["one-mac"] == [1, 1] and counts["two-mac"] == [4, 2]
-    (note,) = (note for note in result["notes"] if "rooms-12x12 (5)" in note)
-    assert note[1:] in Path("veilroute-bench", "report.md").read_text(encoding="utf-8")
-
-
-def test_on_generated_maps_nothing_that_the_paper_prints_is_compared(command: Command) -> None:
-    """Nothing is run for it either: no records, no report."""
-    done = command("bench", "paper", "--as-printed", "--map", "rooms-2")
-    assert done.code == 0 and "compared nothing" in done.out and "veilroute maps get dao" in done.out
-    for words in (("as-printed",), ("run", "as-printed")):
-        result = json.loads(command("bench", *words, "--map", "rooms-2", "--json").out)
-        assert (result["num_cells"], result["is_generated"]) == (0, True)
-        assert [row[1:] for row in result["tables"][0]["rows"]] == [[173]]
-    assert not Path("veilroute-bench").exists()
+def test_a_data_set_is_exported_verified_and_ranked(command: Command) -> None:
+    small = ("--map", "rooms-2", "--pairs", "1", "--candidates", "8")
+    done = command("bench", "export", "set", *small)
+    assert done.code == 0 and "2 instances in set, 2 with a proved optimum" in done.out, done.err
+    # Plan with another method, hand in what `plan --json` prints, and hand in something broken.
+    mine, broken = Path("set/submissions/mine"), Path("set/submissions/broken")
+    for folder in (mine, broken):
+        folder.mkdir(parents=True)
+    for path in sorted(Path("set/instances").glob("*.json")):
+        (mine / path.name).write_text(command("plan", path, "--json").out, encoding="ascii")
+        (broken / path.name).write_text(json.dumps({"classes": [{}]}), encoding="ascii")
+    done = command("bench", "verify", "set")
+    assert done.code == 1 and done.out.index("mine") < done.out.index("broken")
+    assert "Refused: broken/rooms-2-1-8-partition: classes[0]: expected an object with members and route" in done.out
+    printed = json.loads(command("bench", "verify", "set", mine, "--optima", "--json").out)
+    assert [(one["submission"], one["num_optimal"]) for one in printed["ranking"]] == [("mine", 2), ("optima", 2)]
+    # The older name writes the same, and the archive stands for the folder.
+    again = json.loads(command("bench", "instances", "export", "again", *small, "--json").out)
+    assert Path(again["archive"]).read_bytes() == Path("set-1.0.0+generated.zip").read_bytes()
+    done = command("bench", "verify", again["archive"], mine, broken, "--page", "page.html")
+    assert done.code == 1 and "expected an object with members" in Path("page.html").read_text(encoding="utf-8")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import io
 import json
 import os
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,8 +15,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
-from street_samples import NAMES, little_book, little_problem, little_town, two_trip_book
-from veilroute.formats import Instance
+from street_samples import NAMES, little_book, little_town
 
 SUFFIXES = {"text": ".txt", "json": ".json", "gpx": ".gpx", "geojson": ".geojson", "kml": ".kml", "directions": ".doc"}
 
@@ -34,7 +30,10 @@ def town_book(command: Command) -> vr.Playbook:
 
 @pytest.mark.parametrize("format", SUFFIXES)
 def test_every_member_of_a_class_gets_the_same_bytes(command: Command, town_book: vr.Playbook, format: str) -> None:
-    """Printed, in a file of the format that is named, and in one of the format that its suffix names."""
+    """Printed, in a file of the format that is named, and in one of the format that its suffix names.
+
+    All of the class are stops, and nobody else.
+    """
     for group in town_book.classes:
         assert len(group.members) >= 2
         given = set()
@@ -47,25 +46,17 @@ def test_every_member_of_a_class_gets_the_same_bytes(command: Command, town_book
             if format != "directions":
                 assert command(*route, "-o", out).code == 0
                 given.add(out.read_text(encoding="utf-8"))
-        assert len(given) == 1
+        (text,) = given
         if format == "text":
-            assert given.pop().split() == [str(node) for node in town_book.route_for(group.members[0])]
-
-
-@pytest.mark.parametrize("format", ["gpx", "kml", "directions", "geojson"])
-def test_all_of_the_class_are_stops_and_nobody_else(command: Command, town_book: vr.Playbook, format: str) -> None:
-    for group in town_book.classes:
-        for member in group.members:
-            text = command("route", "town.json", "--transit", member, "--format", format).out
+            assert text.split() == [str(node) for node in town_book.route_for(group.members[0])]
+        if format in ("gpx", "kml", "directions", "geojson"):
             assert len(text) > 100
             for label in town_book.candidates:
                 is_told = label in group.members and format != "geojson"  # a line names nobody
                 assert (NAMES[int(str(label))] in text) == is_told
-            for number in range(1, len(group.members) + 1):
-                assert (f"Stop {number} of {len(group.members)}" in text) == (format != "geojson")
 
 
-@pytest.mark.parametrize("out", ["van.kmz", "van.doc", "van", "van.pdf", "van.csv"])
+@pytest.mark.parametrize("out", ["van.kmz", "van", "van.csv"])
 def test_other_suffixes_are_refused_before_the_secret_is_asked_for(
     command: Command, town_book: vr.Playbook, monkeypatch: pytest.MonkeyPatch, out: str
 ) -> None:
@@ -78,21 +69,12 @@ def test_other_suffixes_are_refused_before_the_secret_is_asked_for(
     ("arguments", "says"),
     [
         (("town.json", "-o", "a.kmz"), "one of .gpx, .geojson, .kml, .html, .txt, .csv, .xlsx, .pdf"),
-        (("town.json", "-o", "a"), "one of .gpx, .geojson, .kml, .html, .txt, .csv, .xlsx, .pdf"),
         (("town.json", "-o", "a.gpx", "--trip", 3), "a trip from 0 to 0"),
         (("town.json", "-o", "no/a.gpx"), "a folder that exists"),
         (("none.json", "-o", "a.gpx"), "no such file"),
         (("metres.json", "-o", "a.txt", "--depart", "8:00"), "whose costs are seconds"),
-        *(
-            (("town.json", "-o", "a.gpx", *options), says)
-            for options, says in (
-                (("--dwell", "-1"), "dwell: expected a"),
-                (("--dwell", "1e6"), "dwell: expected a"),
-                (("--dwell", "nan"), "dwell: expected a"),
-                (("--depart", "25:00"), "depart: expected a time of day as HH:MM"),
-                (("--depart", "noon"), "depart: expected a time of day as HH:MM"),
-            )
-        ),
+        *((("town.json", "-o", "a.gpx", "--dwell", value), "dwell: expected a") for value in ("-1", "1e6", "nan")),
+        (("town.json", "-o", "a.gpx", "--depart", "25:00"), "depart: expected a time of day as HH:MM"),
     ],
 )
 def test_bad_exports_are_one_line(
@@ -105,7 +87,7 @@ def test_bad_exports_are_one_line(
         assert_refused(command("route", book, "--transit", 102, "--format", "directions", *options), says)
 
 
-@pytest.mark.parametrize("typed", ["102", "Branch North", "branch NORTH ", "60.172,24.942", "60.17205, 24.9419"])
+@pytest.mark.parametrize("typed", ["branch NORTH ", "60.17205, 24.9419"])
 def test_the_secret_by_node_name_or_place(
     command: Command, town_book: vr.Playbook, monkeypatch: pytest.MonkeyPatch, typed: str
 ) -> None:
@@ -122,10 +104,7 @@ def test_the_secret_by_node_name_or_place(
         "Depot",  # a name, but of no candidate
         "60.171,24.942",  # the nearest junction is no candidate
         "24.942,60.172",  # the wrong way round
-        "60.199,24.942",  # off the map
-        "1e999,24.942",
         "nan,nan",
-        "60.172,",
     ],
 )
 def test_other_secrets_are_refused_without_an_echo(command: Command, town_book: vr.Playbook, typed: str) -> None:
@@ -140,27 +119,12 @@ def test_other_secrets_are_refused_without_an_echo(command: Command, town_book: 
         ({102: "Branch", 104: "Branch", 109: "branch"}, "Branch", 2),  # two are called so
         ({102: "Branch", 104: "Branch", 109: "branch"}, "branch", 0),
         (NAMES | {102: "111", 104: "104"}, "111", 2),  # 102 is called so, and 111 is so
-        (NAMES | {102: "111", 104: "104"}, "102", 0),
         (NAMES | {102: "111", 104: "104"}, "104", 0),  # the name and the number of one
-        (NAMES | {102: "111", 104: "104"}, NAMES[111], 0),
     ],
 )
 def test_a_name_that_may_mean_two_is_nobody(command: Command, names: dict[Any, str], typed: str, code: int) -> None:
     little_book(names=names).write("town.json")
     assert command("route", "town.json", "--transit", typed).code == code
-
-
-def test_a_playbook_without_its_map_needs_it(command: Command, town_book: vr.Playbook) -> None:
-    town_book.write("bare.json", embed_domain=False)
-    vr.write_instance(Instance(little_problem()), "instance.json")
-    vr.write_instance(Instance(little_problem(little_town(unit="metres"))), "other.json")
-    route = ("route", "bare.json", "--transit", 102, "--format", "directions")
-    assert command("route", "bare.json", "--transit", 102).code == 0
-    assert_refused(command(*route), "--domain")
-    assert "\n1. From Depot" in command(*route, "--domain", "instance.json").out
-    assert_refused(command(*route, "--domain", "other.json"), "that the playbook was made for")
-    assert command("export", "bare.json", "-o", "a.gpx").code == 2
-    assert command("export", "bare.json", "-o", "a.gpx", "--domain", "instance.json").code == 0
 
 
 def test_finite_m_gives_members_their_own_route(command: Command) -> None:
@@ -174,32 +138,13 @@ def test_finite_m_gives_members_their_own_route(command: Command) -> None:
     assert command("route", "town.json", "--transit", other, "--format", "geojson").out != text
 
 
-@pytest.mark.parametrize("suffix", [".gpx", ".kml", ".geojson", ".html", ".txt", ".csv"])
+@pytest.mark.parametrize("suffix", [".gpx", ".kml", ".geojson", ".txt", ".csv"])
 def test_export_writes_all_classes(command: Command, town_book: vr.Playbook, suffix: str) -> None:
     assert command("export", "town.json", "-o", f"town{suffix}").code == 0
     raw = Path(f"town{suffix}").read_bytes()
-    text = json.dumps(_scene("town.html")["playbook"], ensure_ascii=False) if suffix == ".html" else raw.decode()
-    assert all(NAMES[int(str(label))] in text for label in town_book.candidates)
+    assert all(NAMES[int(str(label))] in raw.decode() for label in town_book.candidates)
     command("export", "town.json", "-o", f"again{suffix}", "--trip", 0)
     assert Path(f"again{suffix}").read_bytes() == raw
-    if suffix == ".html":
-        assert command("draw", "town.json", "-o", "draw.html").code == 0
-        assert Path("draw.html").read_bytes() == raw
-
-
-def _scene(path: str) -> Any:
-    """The data of a page."""
-    found = re.search(r'<script[^>]*id="scene"[^>]*>(.*?)</script>', Path(path).read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None
-    return json.loads(gzip.decompress(base64.b64decode(found[1])))
-
-
-def test_a_map_with_the_second_trip_first(command: Command) -> None:
-    two_trip_book().write("two.json")
-    assert command("export", "two.json", "-o", "two.html", "--trip", 1).code == 0
-    book = _scene("two.html")["playbook"]
-    assert book["shown"] == 1
-    assert len(book["trips"]) == len(book["places"]) == 2
 
 
 def test_what_is_nowhere_on_earth_has_pages_and_tables_but_no_streets(command: Command, planned: Path) -> None:
@@ -207,8 +152,6 @@ def test_what_is_nowhere_on_earth_has_pages_and_tables_but_no_streets(command: C
         done = command("export", planned, "-o", f"a{suffix}")
         assert (done.code, done.err) == (0, "")
         assert Path(f"a{suffix}").stat().st_size > 300
-    shown = _scene("a.html")["map"]
-    assert (shown["kind"], shown["earth"]) == ("grid", None)
     for suffix in (".gpx", ".geojson", ".kml", ".txt"):
         assert_refused(command("export", planned, "-o", f"a{suffix}"), "only street networks")
         assert not Path(f"a{suffix}").exists()

@@ -1,9 +1,12 @@
-"""The public surface: names of the contract, and an import that stays light."""
+"""The public surface: names of the contract, an import that stays light, and `CITATION.cff`."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -27,13 +30,9 @@ def test_rooms_that_import_on_demand_have_their_names_and_no_others() -> None:
         assert all(getattr(room, name) is not None for name in room.__all__)
         with pytest.raises(AttributeError, match=f"module '{room.__name__}' has no attribute 'nothing'"):
             _ = room.nothing
-    assert callable(covering.cover), "the function, not the module of the same name"
-
-
-def test_audit_is_the_function_even_after_its_room_was_imported() -> None:
     import veilroute.auditing.verdicts  # noqa: F401
 
-    assert callable(vr.audit)
+    assert callable(covering.cover) and callable(vr.audit), "the functions, not what has the same name"
 
 
 def test_importing_veilroute_loads_nothing_heavy() -> None:
@@ -54,3 +53,17 @@ def test_kernels_work_where_no_cache_can_be_written() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "3"
+
+
+def test_the_citation_file_says_what_the_package_says() -> None:
+    """And has what the Citation File Format 1.2.0 requires."""
+    root = Path(__file__).resolve().parents[2]
+    text = (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert not re.search(r"^\s*[^#\n]*[&*]\w+\s*$", text, re.MULTILINE), "some readers refuse anchors and aliases"
+    citation = pytest.importorskip("yaml").safe_load(text)
+    assert (str(citation["cff-version"]), citation["type"]) == ("1.2.0", "software") and citation["message"]
+    assert [author["family-names"] for author in citation["preferred-citation"]["authors"]] == ["Takahashi", "Fukunaga"]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert str(citation["version"]) == project["version"] == vr.__version__
+    assert [citation[name] for name in ("license", "keywords")] == [project["license"], project["keywords"]]
+    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]

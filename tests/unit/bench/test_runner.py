@@ -1,11 +1,15 @@
-"""Running cells: each once, recorded at once, whatever happens to some of them."""
+"""Running cells: each once, recorded at once, whatever happens to some of them, and where they run."""
 
 from __future__ import annotations
 
 import math
+import os
+import signal
 import subprocess
 import sys
-from concurrent.futures import CancelledError
+import time
+from collections import Counter
+from concurrent.futures import BrokenExecutor, CancelledError
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,52 +18,33 @@ import pytest
 
 import veilroute as vr
 from bench_runs import InlineWorkforce, quick_cells, small_terrain, without_times
-from veilroute import VeilrouteError
-from veilroute.bench import (
-    FILE_NAME,
-    Cell,
-    Job,
-    MemoryGauge,
-    Method,
-    Outcome,
-    Record,
-    RecordStore,
-    RunProgress,
-    RunReport,
-    Terrain,
-    TimeEstimate,
-    bounded_m,
-    failed_outcome,
-    map_text,
-    peak_memory_mb,
-    record_from_dict,
-    run_cell,
-    run_cells,
-)
+from veilroute import InvalidInputError, MissingExtraError, VeilrouteError, bench
 
 
 @pytest.fixture(scope="module")
-def terrain() -> Terrain:
+def terrain() -> bench.Terrain:
     return small_terrain()
 
 
 @pytest.fixture(scope="module")
-def cells(terrain: Terrain) -> list[Cell]:
+def cells(terrain: bench.Terrain) -> list[bench.Cell]:
     return quick_cells(terrain)
 
 
-def run(cells: list[Cell], terrain: Terrain, folder: Path, workforce: InlineWorkforce, **options: Any) -> RunReport:
-    with RecordStore(folder) as store:
-        return run_cells(cells, terrain.domains, store, workforce, run_id="test", **options)
+def run(
+    cells: list[bench.Cell], terrain: bench.Terrain, folder: Path, workforce: InlineWorkforce, **options: Any
+) -> bench.RunReport:
+    with bench.RecordStore(folder) as store:
+        return bench.run_cells(cells, terrain.domains, store, workforce, run_id="test", **options)
 
 
-def job_of(cell: Cell, terrain: Terrain) -> Job:
-    return Job(cell, map_text(terrain.domains[cell.instance.map_name]), "test")
+def job_of(cell: bench.Cell, terrain: bench.Terrain) -> bench.Job:
+    return bench.Job(cell, bench.map_text(terrain.domains[cell.instance.map_name]), "test")
 
 
-def test_a_cell_gives_what_solve_gives(cells: list[Cell], terrain: Terrain) -> None:
+def test_a_cell_gives_what_solve_gives(cells: list[bench.Cell], terrain: bench.Terrain) -> None:
     cell = next(cell for cell in cells if (cell.k, cell.ell, cell.radius) == (3, 10, 2))
-    record = record_from_dict(run_cell(job_of(replace(cell, keep_playbook=True), terrain)))
+    record = bench.record_from_dict(bench.run_cell(job_of(replace(cell, keep_playbook=True), terrain)))
     at = cell.instance
     problem = vr.Problem(terrain.domains["rooms-2"], [vr.Trip(at.start, at.goal)], at.candidates, vr.WithinDistance(2))
     playbook = vr.solve(problem, vr.Privacy(k=3, ell=10, spread="all-pairs"), seed=cell.seed)
@@ -69,60 +54,43 @@ def test_a_cell_gives_what_solve_gives(cells: list[Cell], terrain: Terrain) -> N
         claims.mac_lower_bound, claims.num_coverable, claims.num_anonymized, None
     )  # fmt: skip
     assert outcome.is_finished and outcome.audit_holds is True and outcome.error == "" and outcome.runtime_s > 0
-    assert outcome.improvements[-1][1] == outcome.num_anonymized
     assert outcome.playbook == playbook.to_dict(embed_domain=False)
     # Memory is that of the work and not of what the process has imported.
-    if MemoryGauge().read_mb() is not None:
-        assert 0 <= (outcome.memory_mb or 0) < 40 < (peak_memory_mb() or 0)
-    assert run_cell(job_of(cell, terrain))["outcome"]["playbook"] is None
-    other = run_cell(job_of(replace(cell, map_sha256="0" * 64), terrain))
+    if bench.MemoryGauge().read_mb() is not None:
+        assert 0 <= (outcome.memory_mb or 0) < 40 < (bench.peak_memory_mb() or 0)
+    assert bench.run_cell(job_of(cell, terrain))["outcome"]["playbook"] is None
+    other = bench.run_cell(job_of(replace(cell, map_sha256="0" * 64), terrain))
     assert "SHA-256" in other["outcome"]["error"]
     fault: Any = 5  # of ours, and not a map
-    assert run_cell(Job(cell, fault, "test"))["outcome"]["error"].startswith("AttributeError: 'int' object")
-    told = [failed_outcome(reason).error for reason in ("out of   range\nand more", "\nmore", "x" * 999)]
-    assert told[:2] == ["out of range", "unknown"] and len(told[2]) <= 300
+    assert bench.run_cell(bench.Job(cell, fault, "test"))["outcome"]["error"].startswith("AttributeError: 'int' object")
 
 
-def test_records_of_earlier_versions_are_of_the_kind_of_map_that_is_run_now(
-    cells: list[Cell], terrain: Terrain, tmp_path: Path
+def test_each_improvement_is_recorded_once_the_last_being_the_plan(
+    cells: list[bench.Cell], terrain: bench.Terrain
 ) -> None:
-    """They do not say it, and in tables they would stand apart from the others of the same map."""
-    first = cells[:1]
-    run(first, terrain, tmp_path, InlineWorkforce())
-    path = tmp_path / FILE_NAME
-    path.write_bytes(path.read_bytes().replace(b',"kind":"rooms"', b"").replace(b'"kind":"rooms",', b""))
-    found = run(cells[:2], terrain, tmp_path, InlineWorkforce())
-    assert found.num_run == 1 and {record.cell.instance.map_kind for record in found.records} == {"rooms"}
-
-
-def test_what_was_done_is_counted(cells: list[Cell], terrain: Terrain) -> None:
-    """Naive cuts 8 candidates into 4 groups of 2: one partition, and a search for each group."""
-    at, method = cells[0], Method("pbp", "naive", "", "blind")
-    outcome = record_from_dict(run_cell(job_of(replace(at, method=method, k=2, ell=0.0), terrain))).outcome
-    assert (outcome.num_partitions, outcome.num_searches) == (1, 4)
-    assert (outcome.num_expansions or 0) > 4 and (outcome.cpu_s or 0) > 0
-    exact = record_from_dict(run_cell(job_of(at, terrain))).outcome
-    assert exact.num_expansions is exact.num_partitions is None and (exact.num_searches or 0) > 8
-    merging = Method("pbp", "merge-bb", "cost-asc", "tunnel")
-    more = record_from_dict(run_cell(job_of(replace(at, method=merging), terrain))).outcome
-    assert (more.num_partitions or 0) > 1 and (more.num_searches or 0) > 8
-    # Each improvement is recorded once, the last one being the plan.
-    steps = [(-num_anonymized, mac) for _, num_anonymized, mac in more.improvements]
+    cell = replace(cells[0], method=bench.Method("pbp", "merge-bb", "cost-asc", "tunnel"))
+    outcome = bench.record_from_dict(bench.run_cell(job_of(cell, terrain))).outcome
+    steps = [(-num_anonymized, mac) for _, num_anonymized, mac in outcome.improvements]
     assert len(steps) > 1 and steps == sorted(set(steps), reverse=True)
-    assert steps[-1][0] == -more.num_anonymized and steps[-1][1] == pytest.approx(more.mac)
+    assert steps[-1][0] == -outcome.num_anonymized and steps[-1][1] == pytest.approx(outcome.mac)
 
 
-def test_m_follows_the_shortest_path(cells: list[Cell], terrain: Terrain) -> None:
+def test_m_follows_the_shortest_path(cells: list[bench.Cell], terrain: bench.Terrain) -> None:
     at = cells[0].instance
     problem = vr.Problem(terrain.domains["rooms-2"], [vr.Trip(at.start, at.goal)], at.candidates)
     num_nodes = len(vr.cover(problem, []).walk)
-    assert [bounded_m(problem, ratio) for ratio in (None, 0.0001, 1.0, 5.0)] == [None, 1, num_nodes, 5 * num_nodes]
-    record = record_from_dict(run_cell(job_of(replace(cells[0], m_ratio=0.5), terrain)))
+    assert [bench.bounded_m(problem, ratio) for ratio in (None, 0.0001, 1.0, 5.0)] == [
+        None,
+        1,
+        num_nodes,
+        5 * num_nodes,
+    ]
+    record = bench.record_from_dict(bench.run_cell(job_of(replace(cells[0], m_ratio=0.5), terrain)))
     assert record.outcome.m == round(0.5 * num_nodes)
 
 
-def test_a_record_says_where_it_comes_from_and_no_paths(cells: list[Cell], terrain: Terrain) -> None:
-    record = run_cell(job_of(cells[0], terrain))
+def test_a_record_says_where_it_comes_from_and_no_paths(cells: list[bench.Cell], terrain: bench.Terrain) -> None:
+    record = bench.run_cell(job_of(cells[0], terrain))
     told = record["provenance"]
     assert {name: set(part) for name, part in told.items() if isinstance(part, dict)} == {
         "versions": {"veilroute", "python", "numpy", "numba", "platform"},
@@ -171,8 +139,10 @@ print(len(kinds), "kinds")
     assert int(line.removesuffix(" kinds")) >= 5
 
 
-def test_every_cell_is_run_once_and_never_again(cells: list[Cell], terrain: Terrain, tmp_path: Path) -> None:
-    workforce, told = InlineWorkforce(), list[RunProgress]()
+def test_every_cell_is_run_once_and_never_again(
+    cells: list[bench.Cell], terrain: bench.Terrain, tmp_path: Path
+) -> None:
+    workforce, told = InlineWorkforce(), list[bench.RunProgress]()
     first = run(cells, terrain, tmp_path, workforce, report=told.append)
     assert first.is_complete and not first.errors and (first.num_cells, first.num_run) == (len(cells), len(cells))
     assert [record.cell for record in first.records] == cells
@@ -180,34 +150,30 @@ def test_every_cell_is_run_once_and_never_again(cells: list[Cell], terrain: Terr
     assert math.isnan(told[0].seconds_left) and 0 < told[len(told) // 2].seconds_left < 60
     assert [progress.done for progress in told] == sorted(progress.done for progress in told)
     assert (told[-1].done, told[-1].seconds_left) == (len(cells), 0)
-    before = (tmp_path / FILE_NAME).read_bytes()
+    before = (tmp_path / bench.FILE_NAME).read_bytes()
     again = run(cells, terrain, tmp_path, workforce, report=told.append)
     assert (again.records, again.num_run, told[-1].done) == (first.records, 0, len(cells))
     assert workforce.executor.num_jobs == len(cells) and workforce.closings == [False]
-    assert (tmp_path / FILE_NAME).read_bytes() == before
+    assert (tmp_path / bench.FILE_NAME).read_bytes() == before
 
 
-def test_other_experiments_in_the_file_are_left_alone(cells: list[Cell], terrain: Terrain, tmp_path: Path) -> None:
-    some = run(cells[::2], terrain, tmp_path, InlineWorkforce())
-    every = run(cells, terrain, tmp_path, InlineWorkforce())
-    assert every.num_run == len(cells) // 2
-    assert every.records[::2] == some.records
-    assert run(cells[1:4], terrain, tmp_path, InlineWorkforce()).records == every.records[1:4]
-
-
-def test_a_stopped_run_goes_on_where_it_was(cells: list[Cell], terrain: Terrain, tmp_path: Path) -> None:
+def test_a_stopped_run_goes_on_where_it_was(cells: list[bench.Cell], terrain: bench.Terrain, tmp_path: Path) -> None:
     workforce = InlineWorkforce()
     stopped = run(cells, terrain, tmp_path, workforce, should_stop=lambda: workforce.executor.num_jobs >= 5)
     assert not stopped.is_complete
     assert 5 <= len(stopped.records) == stopped.num_run < len(cells)
+    others = run(cells[:2], terrain, tmp_path, InlineWorkforce())
+    assert others.num_run == 0 and others.records == stopped.records[:2], "other experiments in the file stay there"
     rest = run(cells, terrain, tmp_path, InlineWorkforce())
     assert rest.num_run == len(cells) - stopped.num_run
     whole = run(cells, terrain, tmp_path / "whole", InlineWorkforce())
     assert list(map(without_times, rest.records)) == list(map(without_times, whole.records))
 
 
-def test_a_cell_that_fails_does_not_stop_the_others(cells: list[Cell], terrain: Terrain, tmp_path: Path) -> None:
-    unknown = replace(cells[0], method=Method("no-such-planner"))
+def test_a_cell_that_fails_does_not_stop_the_others(
+    cells: list[bench.Cell], terrain: bench.Terrain, tmp_path: Path
+) -> None:
+    unknown = replace(cells[0], method=bench.Method("no-such-planner"))
     mixed = [cells[0], unknown, cells[1]]
     report = run(mixed, terrain, tmp_path, InlineWorkforce())
     assert report.is_complete
@@ -217,56 +183,90 @@ def test_a_cell_that_fails_does_not_stop_the_others(cells: list[Cell], terrain: 
     assert run(mixed, terrain, tmp_path, InlineWorkforce(), retry_errors=True).num_run == 1
 
 
-@pytest.mark.parametrize("error", [ModuleNotFoundError("No module named 'veilroute'"), CancelledError("gone")])
-def test_a_worker_without_our_code_ends_the_run(
-    cells: list[Cell], terrain: Terrain, tmp_path: Path, error: Exception
+@pytest.mark.parametrize(
+    "error", [ModuleNotFoundError("No module named 'veilroute'"), CancelledError("gone"), KeyboardInterrupt()]
+)
+def test_a_run_that_ends_early_closes_its_workforce_and_goes_on_there(
+    cells: list[bench.Cell], terrain: bench.Terrain, tmp_path: Path, error: BaseException
 ) -> None:
-    def fail(job: Job) -> dict[str, Any]:
-        if job.cell == cells[4]:
+    """Workers without our code, a scheduler that has gone, and Ctrl-C."""
+    is_key = isinstance(error, KeyboardInterrupt)
+
+    def fail(job: bench.Job) -> dict[str, Any]:
+        if job.cell == cells[4] and not is_key:
             raise error
-        return run_cell(job)
+        return bench.run_cell(job)
+
+    def report(progress: bench.RunProgress) -> None:
+        if progress.done >= 4 and is_key:
+            raise error
 
     workforce = InlineWorkforce(fail)
-    with pytest.raises(VeilrouteError, match=f"{type(error).__name__}: {error}.*same veilroute"):
-        run(cells, terrain, tmp_path, workforce)
-    assert workforce.closings == [True]
-    assert run(cells, terrain, tmp_path, InlineWorkforce()).num_run == len(cells) - 4
-
-
-def test_ctrl_c_closes_the_workforce_at_once(cells: list[Cell], terrain: Terrain, tmp_path: Path) -> None:
-    workforce = InlineWorkforce()
-
-    def report(progress: RunProgress) -> None:
-        if progress.done >= 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
+    words = None if is_key else f"{type(error).__name__}: {error}.*same veilroute"
+    with pytest.raises(KeyboardInterrupt if is_key else VeilrouteError, match=words):
         run(cells, terrain, tmp_path, workforce, report=report)
     assert workforce.closings == [True]
     assert run(cells, terrain, tmp_path, InlineWorkforce()).num_run == len(cells) - 4
 
 
-def test_time_left_goes_by_method_and_size(cells: list[Cell]) -> None:
-    slow, quick = replace(cells[0], method=Method("slow"), time_limit_s=50.0), cells[0]
-    estimate = TimeEstimate()
-    assert math.isnan(estimate.seconds_left([quick], [], 2))
-    estimate.learn(Record(quick, failed_outcome("bad luck"), {}))
-    assert math.isnan(estimate.seconds_left([quick], [], 2)), "errors teach nothing"
-    for cell, seconds in ((slow, 40.0), (quick, 2.0), (quick, 4.0)):
-        outcome = Outcome("optimal", True, None, 8, 8, 1.0, 0.1, 0.1, seconds)
-        estimate.learn(Record(cell, outcome, {}), turnaround_s=seconds + 1 + (cell == slow))
-    # 41 s for slow cells, 4 s for quick ones, with a second for coming and going; two at a time.
-    new, limit = replace(quick, method=Method("new")), quick.time_limit_s
-    for waiting, running, num_slots, expected in (
-        ([quick] * 10, [], 2, 20),
-        ([slow] * 2 + [quick], [(slow, 31.0)], 2, (82 + 4 + 10) / 2),
-        ([slow], [], 8, 41),  # one cell cannot be shared
-        ([], [(quick, 12.0)], 2, min(12.0, limit - 12.0)),  # longer than expected: perhaps as long again
-        ([], [(quick, 3.0)], 2, 1),
-        ([], [(slow, 45.0)], 2, 5),  # its limit is 50 s
-        ([], [(slow, 100.0)], 2, 0),
-        ([slow], [], 0, math.inf),
-        ([new], [], 1, 4),  # as others of its size and limit did
-        ([replace(new, time_limit_s=3.0)], [], 1, 4),  # as all did, but for its limit
-    ):
-        assert estimate.seconds_left(waiting, running, num_slots) == pytest.approx(expected)
+def test_a_cell_that_kills_its_worker_is_found_and_the_others_finish(tmp_path: Path) -> None:
+    """One cell breaks the pool each time, and its neighbour is lost with it once."""
+    terrain = small_terrain()
+    cells = quick_cells(terrain)
+    tries: Counter[int] = Counter()
+
+    def run(job: bench.Job) -> dict[str, Any]:
+        at = cells.index(job.cell)
+        tries[at] += 1
+        if at == 5 or (at == 4 and tries[at] == 1):
+            raise BrokenExecutor
+        return bench.run_cell(job)
+
+    workforce = InlineWorkforce(run)
+    workforce.diagnose = bench.LocalWorkforce(1).diagnose  # type: ignore[method-assign]
+    with bench.RecordStore(tmp_path) as store:
+        report = bench.run_cells(cells, terrain.domains, store, workforce, run_id="test")
+    assert report.is_complete and [record.cell for record in report.errors] == [cells[5]]
+    assert "out of memory" in report.errors[0].outcome.error
+    assert len((tmp_path / bench.FILE_NAME).read_bytes().splitlines()) == len(cells)
+    assert {at: count for at, count in tries.items() if count > 1} == {4: 2, 5: 2}, "the neighbour is not blamed"
+
+
+def test_processes_of_a_pool_ignore_ctrl_c_and_end_at_once_when_told() -> None:
+    workforce = bench.LocalWorkforce(1)
+    executor = workforce.open()
+    pid = executor.submit(os.getpid).result()
+    assert pid != os.getpid()
+    os.kill(pid, signal.SIGINT)
+    assert executor.submit(os.getpid).result() == pid
+    long = executor.submit(time.sleep, 600)
+    while not long.running():
+        time.sleep(0.01)
+    workforce.close(at_once=True)
+    with pytest.raises(ProcessLookupError):  # it has been waited for
+        os.kill(pid, 0)
+    error = long.exception()
+    assert isinstance(error, BrokenExecutor) and workforce.diagnose(error) == "executor"
+    assert workforce.diagnose(ValueError()) == ""
+    workforce.close()
+
+
+def test_what_cannot_be_worked_with_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for num_workers in (0, -1, True):
+        with pytest.raises(InvalidInputError, match="--workers"):
+            bench.LocalWorkforce(num_workers)
+    for address in ("nonsense://here", ""):
+        with pytest.raises(InvalidInputError, match="--dask: expected the address of a running Dask scheduler"):
+            bench.DaskWorkforce(address).open()
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match="veilroute\\[cluster\\]"):
+        bench.DaskWorkforce("tcp://127.0.0.1:1").open()
+
+
+def test_what_dask_says_of_lost_jobs() -> None:
+    from distributed.scheduler import KilledWorker
+
+    workforce = bench.DaskWorkforce("tcp://127.0.0.1:1")
+    assert workforce.diagnose(KilledWorker.__new__(KilledWorker)) == "job" and workforce.diagnose(ValueError()) == ""
+    with pytest.raises(VeilrouteError, match="scheduler at tcp://127.0.0.1:1 has gone"):
+        workforce.diagnose(CancelledError())

