@@ -33,11 +33,9 @@ if TYPE_CHECKING:
         DataSet,
         Entry,
         export_dataset,
-        grown_candidates,
         name_of,
         pack_archive,
         read_dataset,
-        version_of,
     )
     from veilroute.bench.design import Picture, Selection, Suite, Variation
     from veilroute.bench.executors import (
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
         LocalWorkforce,
         Loss,
         MemoryGauge,
-        TimeEstimate,
         peak_memory_mb,
         provenance,
     )
@@ -56,22 +53,13 @@ if TYPE_CHECKING:
         BOUNDED,
         BOUNDED_KS,
         CBP,
-        CONVERGING,
-        KLR_ELLS,
-        KLR_KS,
-        KLR_METHODS,
-        KLR_RADII,
         M_PBP,
-        M_RATIOS,
         MAPS,
         NAIVE,
         OPTIMAL,
         PARTITIONING,
         RBP,
         SIZES,
-        TABLE1,
-        TABLE2,
-        TABLE3,
         TABLE4,
         map_fingerprints,
         method_label,
@@ -84,7 +72,6 @@ if TYPE_CHECKING:
         DIFFERS,
         MISPRINT,
         NOT_COMPARED,
-        VERDICTS,
         Figure,
         find_figures,
         is_printed_as,
@@ -120,13 +107,9 @@ if TYPE_CHECKING:
     from veilroute.bench.table import Mean, Table, format_apr, format_number, format_seconds
     from veilroute.bench.tables import (
         Layout,
-        build_details,
         build_findings,
         build_means,
         build_paired,
-        build_times,
-        compare_programs,
-        time_stamps,
     )
 
 # For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
