@@ -9,7 +9,6 @@ import struct
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 PLACES = (("Kauppa Äijä", 60.1715, 24.9404), ("Pankki", 60.1705, 24.9456), ("Satama", 60.17, 24.9412))
 """Three places beside the streets of the little town: name, latitude, longitude."""
@@ -36,19 +35,6 @@ def table(
         path.write_bytes(mark + (ends.join(lines) + ends).encode(encoding))
 
     return write
-
-
-def minutes(form: str, *, second_form: str | None = None) -> Callable[[float], str]:
-    """How to write degrees: ``form`` with ``d`` and ``m`` (decimal minutes), or with ``s`` as well."""
-
-    def text(value: float) -> str:
-        seconds = round(value * 3600, 3)
-        d, m = int(seconds // 3600), seconds % 3600 / 60
-        if second_form is not None:
-            return second_form.format(d=d, m=int(m), s=round(seconds % 60, 3))
-        return form.format(d=d, m=round(m, 5))
-
-    return text
 
 
 def lines_of(header: str, row: Callable[[str, float, float], str], encoding: str = "utf-8") -> Writer:
@@ -151,40 +137,3 @@ def geopackage(
         database.close()
 
     return write
-
-
-def osm_with_addresses(path: Path, things: Sequence[tuple[float, float, dict[str, str]]]) -> Path:
-    """The crossing of two streets as an ``.osm``, with nodes that have the given tags; the last one is a building."""
-    spots = [(60.17, 24.94), (60.17, 24.944), (60.17, 24.948), (60.168, 24.944), (60.172, 24.944)]
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<osm version="0.6" generator="a test">']
-    lines += [f'<node id="{i}" version="1" lat="{lat}" lon="{lon}"/>' for i, (lat, lon) in enumerate(spots, 1)]
-    lines += [
-        f'<node id="{100 + i}" version="1" lat="{lat}" lon="{lon}">{_tags(tags)}</node>'
-        for i, (lat, lon, tags) in enumerate(things[:-1])
-    ]
-    lat, lon, tags = things[-1]
-    corners = [(-1, -1), (-1, 1), (1, 1), (1, -1)]
-    lines += [
-        f'<node id="{200 + i}" version="1" lat="{lat + 0.0001 * dy:.6f}" lon="{lon + 0.0001 * dx:.6f}"/>'
-        for i, (dy, dx) in enumerate(corners)
-    ]
-    for number, refs, street in ((1, (1, 2, 3), "Mannerheimintie"), (2, (4, 2, 5), "Ratakatu")):
-        nodes = "".join(f'<nd ref="{ref}"/>' for ref in refs)
-        lines.append(f'<way id="{number}" version="1">{nodes}{_tags({"highway": "residential", "name": street})}</way>')
-    nodes = "".join(f'<nd ref="{ref}"/>' for ref in (200, 201, 202, 203, 200))
-    lines.append(f'<way id="3" version="1">{nodes}{_tags(tags | {"building": "yes"})}</way>')
-    path.write_text("\n".join([*lines, "</osm>"]), encoding="utf-8")
-    return path
-
-
-def _tags(tags: dict[str, str]) -> str:
-    return "".join(f'<tag k="{key}" v="{value}"/>' for key, value in tags.items())
-
-
-def graphml(edges: Sequence[tuple[str, str, Any]]) -> str:
-    """A plain directed graph."""
-    names = dict.fromkeys(end for a, b, _ in edges for end in (a, b))
-    nodes = "".join(f'<node id="{name}"/>' for name in names)
-    listed = "".join(f'<edge source="{a}" target="{b}"><data key="w">{cost}</data></edge>' for a, b, cost in edges)
-    key = '<key id="w" for="edge" attr.name="weight" attr.type="double"/>'
-    return f'<graphml>{key}<graph edgedefault="directed">{nodes}{listed}</graph></graphml>'

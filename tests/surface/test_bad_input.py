@@ -91,11 +91,6 @@ def test_strange_playbooks(command: Command, planned: Path, tmp_path: Path) -> N
         assert_refused(command("audit", "strange.json"), "strange.json")
 
 
-def test_bad_commands(command: Command) -> None:
-    assert_refused(command("fly"), "no such command", "demo, plan")
-    assert_refused(command("plan"), "INSTANCE")
-
-
 @pytest.fixture
 def city(tmp_path: Path) -> Path:
     """Junctions 1 to 4 are a ring, 5 can only be left, 6 and 7 are on their own."""
@@ -176,12 +171,6 @@ def test_bad_tables_of_places(command: Command, city: Path, text: str, words: tu
     assert_refused(command("plan", city, *ends, "--places", "places.csv"), "places.csv", *words)
 
 
-def test_a_warning_does_not_stand_beside_an_error(command: Command, city: Path) -> None:
-    """One line, also when a place before the bad one is far from its junction."""
-    assert_refused(command("plan", city, "--start", "60.172,24.94", *TOWN_GOOD[2:], "-k", "0"), "Privacy.k")
-    assert_refused(command("plan", city, "--start", "60.172,24.94", "--goal", "99", *TOWN_GOOD[4:]), "--goal")
-
-
 def test_an_instance_with_several_trips_keeps_its_ends(command: Command, tmp_path: Path) -> None:
     problem = vr.Problem(ring_town(), [vr.Trip(1, 3), vr.Trip(3, 1)], [2, 4])
     vr.write_instance(vr.Instance(problem), tmp_path / "two.json")
@@ -190,13 +179,6 @@ def test_an_instance_with_several_trips_keeps_its_ends(command: Command, tmp_pat
     assert_refused(command("plan", "two.json", "--start", "1"), "--start", "one trip")
     assert_refused(command("plan", "two.json", "--places", "depot.csv"), "depot.csv, line 2", "one trip")
     assert_refused(command("plan", "two.json", "--random-candidates", "2"), "--random-candidates", "one trip")
-
-
-def test_measures_need_streets(command: Command, building: Path) -> None:
-    good = ("--start", "1,18", "--goal", "32,60", "--random-candidates", "6")
-    assert_refused(command("plan", building, *good, "--ell-measure", "driving"), "--ell-measure", "street networks")
-    options = ("--radius", "3", "--radius-measure", "walking")
-    assert_refused(command("plan", building, *good, *options), "measure", "street networks")
 
 
 @pytest.mark.parametrize("typed", ["420.17,24.94", "9" * 400 + ",24.94", "60.155,24.94", "nan,24.94", "60.17,-999"])

@@ -104,18 +104,6 @@ def test_where_a_floor_lies_is_kept_in_instances(command: Command, guarded: vr.P
     assert "drawing: hashed as" in done.out
 
 
-def test_a_round_is_replanned_for_the_device(command: Command, guarded: vr.Playbook) -> None:
-    route = guarded.classes[0].routes[0].nodes
-    (row, col), (below, beside) = np.array(route[1:3]).tolist()
-    closed = f"{row},{col},{below},{beside}"
-    at = ("--class", "1", "--at", f"{row},{col}", "--position", "1")
-    done = command("replan", "book.json", *at, "--closed", closed, "-o", "rest.gpx")
-    assert done.code == 0, done.err
-    assert tracks_of("rest.gpx")[0][0] == pytest.approx(
-        [24.94 + (col + 0.5) * 0.00018079, 60.17 - (row + 0.5) * 0.00008993], abs=1e-6
-    )
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 import veilroute as vr
-from commands import Command, assert_refused
+from commands import Command
 from odd_files import osm_with_addresses, workbook
 from street_samples import little_town
 from veilroute.domain import great_circle_m
@@ -69,54 +68,6 @@ def test_a_file_of_addresses(command: Command, mapped: str) -> None:
     workbook([("osoite",), ("Mannerheimintie 5",), ("Ratakatu 2, Helsinki",)])(Path("a.xlsx"))
     assert command("plan", mapped, "--start", "1", "--goal", "3", "--places", "a.xlsx", "-o", "book.json").code == 0
     assert vr.read_playbook("book.json").candidates == ("Mannerheimintie 5", "Ratakatu 2, Helsinki")
-
-
-def test_names_of_files_in_any_capitals(command: Command) -> None:
-    vr.write_network(little_town(), "TOWN.JSON")
-    trip = ("--start", "105", "--goal", "108", "--candidates", "102 104 109 111")
-    for out in ("A.NPZ", "A.Json"):
-        assert command("streets", "TOWN.JSON", "-o", out).code == 0
-        assert command("plan", out, *trip).code == 0
-    assert command("convert", "A.Json", *trip, "I.JSON").code == 0
-    assert command("plan", "I.JSON", "-o", "book.json", "--no-embed").code == 0
-    assert command("audit", "book.json", "--domain", "I.JSON").code == 0
-    assert command("convert", "A.Json", *trip, "I.IN").code == 0
-    assert command("plan", "I.IN").code == 0
-    Path("G.MAP").write_text("type octile\nheight 2\nwidth 4\nmap\n....\n....\n")
-    assert command("plan", "G.MAP", "--start", "0,0", "--goal", "0,3", "--candidates", "1,1 1,2").code == 0
-    Path("D.GR").write_text("p sp 2 2\na 1 2 5\na 2 1 5\n")
-    Path("D.CO").write_text("p aux sp co 2\nv 1 24940000 60170000\nv 2 24941000 60170000\n")
-    assert vr.read_network("D.GR", cost="metres").streets is not None
-
-
-def test_weights_by_the_other_numbers_of_the_column(command: Command) -> None:
-    vr.write_network(little_town(), "town.json")
-    convert = ("convert", "town.json", "--start", "105", "--goal", "108", "--candidates", "102 104 109", "o.json")
-    for weights in (["12,5", "1.000", "237,5"], ["12.5", "1,000", "237.5"], ["12,5", "1 000", "237,500"]):
-        Path("p.csv").write_text(
-            "place;weight\n" + "".join(f"{at};{text}\n" for at, text in zip((102, 104, 109), weights, strict=True))
-        )
-        assert command(*convert, "--prior", "p.csv").code == 0
-        assert json.loads(Path("o.json").read_text())["prior"] == [0.01, 0.8, 0.19], weights
-    Path("p.csv").write_text("place;weight\n102;1,234\n104;2,345\n109;3\n")
-    assert "decimal comma or one between thousands" in command(*convert, "--prior", "p.csv").err
-
-
-def test_the_connected_part_keeps_what_streets_have(command: Command, tmp_path: Path) -> None:
-    town = little_town()
-    vr.write_network(town, "town.npz")
-    Path("e.csv").write_text("from,to,seconds,length,name,highway,oneway\nä,b,5,50,Quay,primary,no\nb,c,5,50,,,yes\n")
-    Path("e.nodes.csv").write_text(
-        "id;lat;lon\nä;60,17;24,94\nb;60°10'12\"N;24,941\nc;60,17;24,942\n", encoding="latin-1"
-    )
-    assert_refused(command("streets", "e.csv", "-o", "net.npz", "--connected"), "connected", "back by legal turns")
-    done = command("streets", "e.csv", "-o", "net.npz", "--connected", "--u-turns", "allow", "--json")
-    assert json.loads(done.out)["num_nodes_apart"] == 1
-    part = vr.read_network("net.npz")
-    assert part.labels == ("b", "ä") or part.labels == ("ä", "b")
-    assert part.streets is not None and part.streets.name(0) == "Quay" and part.streets.kind(1) == "primary"
-    assert command("streets", "town.npz", "-o", "same.npz", "--connected").code == 0
-    assert vr.read_network("same.npz").sha256 == town.sha256
 
 
 SPAN = "latitude 60.170 to 60.172, longitude 24.940 to 24.946"

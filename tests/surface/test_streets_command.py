@@ -37,19 +37,6 @@ def test_a_map_becomes_a_network(command: Command, city: Path) -> None:
     assert vr.read_network("city.json").labels == (11, 13, 23, 24, 25, 31, 32)
 
 
-def test_options_change_the_network(command: Command, city: Path) -> None:
-    assert command("streets", city, "-o", "a.npz", "--connected", "--cost", "metres").code == 0
-    part = vr.read_network("a.npz")
-    assert part.labels == (11, 13, 23, 24, 25)
-    assert part.streets is not None
-    assert part.streets.unit == "metres"
-    assert command("streets", city, "-o", "b.npz", "--service").code == 0
-    assert 22 in (vr.read_network("b.npz").labels or ())
-    assert command("streets", city, "-o", "c.npz", "--network", "walk").code == 0
-    walking = vr.read_network("c.npz")
-    assert (walking.labels, walking.num_edges) == ((11, 12, 13, 22, 23, 24, 25, 31, 32), 18)
-
-
 def test_json_is_one_object(command: Command, city: Path) -> None:
     done = command("streets", city, "-o", "city.json", "--json")
     assert done.code == 0
@@ -104,23 +91,6 @@ def test_where_one_may_turn_round(command: Command, city: Path) -> None:
     for name, options, expected in asked:
         assert command("streets", name, "-o", "d.npz", *options).code == 0
         assert vr.read_network("d.npz").turns == expected
-
-
-def test_streets_from_elsewhere_have_a_rule_as_well(command: Command) -> None:
-    Path("a.nodes.csv").write_text("id,lat,lon\n1,60.17,24.94\n2,60.17,24.941\n", encoding="utf-8")
-    Path("a.csv").write_text("from,to,metres,oneway\n1,2,60,no\n", encoding="utf-8")
-    assert json.loads(command("streets", "a.csv", "-o", "a.json", "--json").out)["u_turns"] == "dead-ends"
-    assert "turning round" not in command("streets", "a.csv", "-o", "b.json", "--u-turns", "allow").out
-    vr.write_network(vr.generate_streets(4, 5, seed=1), "b.json")
-    assert "turning round" not in command("streets", "b.json", "-o", "c.json").out
-
-
-def test_the_size_of_a_truck(command: Command, tmp_path: Path) -> None:
-    rows: list[Row] = [(1, [11, 12], ROAD), (2, [12, 13], ROAD | {"maxheight": "3.5 m"}), (3, [12, 22], ROAD)]
-    path = write_osm(tmp_path / "low.osm", rows, on_grid(11, 12, 13, 22))
-    for options, labels in ((("--height", 3.8, "--weight", 12), (11, 22)), (("--length", 9), (11, 12, 13, 22))):
-        assert command("streets", path, "-o", "a.json", "--network", "truck", *options).code == 0
-        assert vr.read_network("a.json").labels == labels
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,6 @@ def test_streets_are_connected_directed_and_measured(seed: int) -> None:
         assert length == pytest.approx(np.linalg.norm(domain.coordinates[a] - domain.coordinates[b]), abs=0.06)
 
 
-def test_the_seed_decides() -> None:
-    assert vr.generate_rooms(seed=1).sha256 == vr.generate_rooms(seed=1).sha256
-    assert vr.generate_rooms(seed=1).sha256 != vr.generate_rooms(seed=2).sha256
-    assert vr.generate_streets(seed=1).sha256 == vr.generate_streets(seed=1).sha256
-
-
 def test_generated_maps_never_change() -> None:
     # Demonstrations and documents show these maps; a change of the generators must be deliberate.
     assert vr.generate_rooms(seed=0).sha256.startswith("367115129305")
@@ -51,14 +45,3 @@ def test_drawn_candidates_are_on_the_way_and_repeatable() -> None:
     assert set(drawn) == {(0, 2), (1, 0), (1, 1), (1, 2)}
     with pytest.raises(vr.InvalidInputError, match="1 to 4"):
         vr.draw_candidates(domain, (0, 0), (0, 1), 5, seed=3)
-
-
-@pytest.mark.parametrize("arguments", [{"height": 5}, {"width": 3}, {"height": 2.5}])
-def test_sizes_are_checked(arguments: dict[str, int]) -> None:
-    with pytest.raises(vr.InvalidInputError, match="generate_rooms"):
-        vr.generate_rooms(**arguments, seed=0)
-
-
-def test_one_way_share_is_checked() -> None:
-    with pytest.raises(vr.InvalidInputError, match="one_way_share"):
-        vr.generate_streets(seed=0, one_way_share=2)

@@ -68,12 +68,6 @@ def test_labels_and_coordinates_are_checked(field: str, value: list[object]) -> 
         vr.Domain.from_edges(2, [0], [1], [1], **{field: value})  # type: ignore[arg-type]
 
 
-def test_reversed_rows_turn_every_edge_round(ring6: vr.Domain) -> None:
-    indptr, indices, costs = ring6.reversed_rows
-    assert [int(indices[indptr[n]]) for n in range(6)] == [5, 0, 1, 2, 3, 4]
-    assert costs.tolist() == [6, 1, 2, 3, 4, 5]
-
-
 def test_networkx_round_trip_keeps_labels_costs_and_positions() -> None:
     graph = nx.DiGraph()
     graph.add_node("depot", x=0, y=1)
@@ -85,13 +79,6 @@ def test_networkx_round_trip_keeps_labels_costs_and_positions() -> None:
     assert domain.coordinates.tolist() == [[0, 1], [2, 3]]
     back = domain.to_networkx()
     assert list(back.edges(data="weight")) == [("depot", "bank", 2.5)]
-
-
-def test_undirected_networkx_graphs_count_both_ways() -> None:
-    domain = vr.Domain.from_networkx(nx.path_graph(3), default_cost=1)
-    assert domain.labels is None
-    assert domain.num_edges == 4
-    assert domain.unit_cost == 1
 
 
 def test_plain_data_round_trip(ring6: vr.Domain, two_rooms: vr.Domain) -> None:

@@ -33,14 +33,6 @@ def test_eight_way_movement_does_not_cut_corners() -> None:
     assert ((1, 1), (0, 2)) not in edges
 
 
-def test_rows_of_neighbours_are_ascending() -> None:
-    for movement in (4, 8):
-        domain = vr.grid_domain(np.ones((4, 5), dtype=bool), movement=movement)
-        for node in range(domain.num_nodes):
-            row = domain.indices[domain.indptr[node] : domain.indptr[node + 1]].tolist()
-            assert row == sorted(row)
-
-
 @pytest.mark.parametrize(
     ("label", "reason"),
     [
@@ -116,8 +108,3 @@ def test_grids_that_cannot_lie_on_earth(anchor: tuple[float, float, float], says
 def test_bad_grids_are_named(cells: list[str], field: str) -> None:
     with pytest.raises(vr.InvalidInputError, match=field):
         vr.grid_domain(cells)
-
-
-def test_movement_is_4_or_8() -> None:
-    with pytest.raises(vr.InvalidInputError, match="grid.movement"):
-        vr.grid_domain(["."], movement=6)

@@ -70,19 +70,6 @@ def test_everything_comes_back_and_equal_domains_are_equal_bytes(tmp_path: Path)
         assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
-def test_numpy_reads_the_file_and_no_part_has_a_date(tmp_path: Path) -> None:
-    write_network_cache(harbour(), tmp_path / "a.npz")
-    with np.load(tmp_path / "a.npz", allow_pickle=False) as arrays:
-        assert arrays["costs"].tolist() == [60.5, 61.0, 90.0, 0.0]
-    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
-        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-
-
-def test_grids_are_refused(tmp_path: Path, two_rooms: vr.Domain) -> None:
-    with pytest.raises(vr.InvalidInputError, match="a graph or street network; write a grid as .map"):
-        write_network_cache(two_rooms, tmp_path / "a.npz")
-
-
 def rewrite(path: Path, about: dict[str, Any] | None = None, *, compression: int = 0, **arrays: object) -> None:
     """The file again with other contents and right checksums; an array that is None is left out."""
     with zipfile.ZipFile(path) as archive:
@@ -103,30 +90,24 @@ def u4(*numbers: object) -> np.ndarray:
 
 
 BAD_ARRAYS: dict[str, list[tuple[Any, str]]] = {
-    "indptr": [
-        *((u4(*numbers), "indptr") for numbers in ([0, 1, 3, 5], [0, 3, 1, 4], [1, 1, 3, 4], [], [4])),
-        (u4([0, 1, 3, 4]), "indptr"), (np.array([0, 1, 3, 4], np.int32), "indptr.npy: .*<u4"),
-    ],
-    "indices": [(u4(*numbers), "indices") for numbers in ([1, 0, 3, 1], [1, 2, 0, 1], [1, 0, 0, 1], [0, 0, 2, 1])],
+    "indptr": [*((u4(*numbers), "indptr") for numbers in ([0, 3, 1, 4], [1, 1, 3, 4], [])), ([0, 1, 3, 4], "<u4")],
+    "indices": [(u4(*numbers), "indices") for numbers in ([1, 0, 3, 1], [1, 2, 0, 1], [1, 0, 0, 1])],
     "costs": [
-        ([1.0, 1, 1], "costs"), ([1.0, 1, 1, -1], r"edges\[3\].cost"), ([1.0, 1, 1, np.nan], r"edges\[3\].cost"),
-        ([1.0, 1, 1, 2], "another hash"), (np.array([1, 1, 1, {}], dtype=object), "damaged"), (None, "damaged"),
+        ([1.0, 1, 1], "costs"), ([1.0, 1, 1, np.nan], r"edges\[3\].cost"), ([1.0, 1, 1, 2], "another hash"),
+        (np.array([1, 1, 1, {}], dtype=object), "damaged"), (None, "damaged"),
     ],
     "labels": [([7, 7, 8], "labels"), ([7, 8], "labels"), ([7, 8, 9], "another hash")],
     "coordinates": [(np.zeros((2, 2)), "coordinates"), (np.full((3, 2), np.inf), "coordinates")],
-    "lonlat": [(np.full((3, 2), 91.0), "lonlat"), (np.zeros((3, 3)), "lonlat")],
+    "lonlat": [(np.full((3, 2), 91.0), "lonlat")],
     "lengths": [(np.zeros(3), "lengths"), (np.full(4, -1.0), "lengths")],
     "name_ids": [(np.array([0, 1, 2, 3], np.int32), "names")],
-    "kind_ids": [(np.array([0, 0, 0, -1], np.int32), "kinds")],
     "shape_ptr": [([0, 2, 1, 3, 3], "shape_ptr"), ([0, 2, 3, 3, 4], "shape_ptr")],
-    "shape": [(np.zeros((3, 1)), "shape"), (np.full((3, 2), np.nan), "shape")],
+    "shape": [(np.full((3, 2), np.nan), "shape")],
 }  # fmt: skip
 BAD_WORDS: list[tuple[dict[str, Any], str]] = [
     ({"format": "veilroute-network/2"}, "veilroute-network/1"), ({"sha256": "0" * 64}, "another hash"),
-    ({"arrays": ["../costs"]}, "arrays"), ({"arrays": [["costs"]]}, "arrays"), ({"arrays": ["indptr"] * 100}, "arrays"),
-    ({"streets": {"unit": "miles"}}, "streets"), ({"streets": []}, "streets"),
-    *(({"labels": [*given]}, "labels") for given in ("ab", "abb")), ({"labels": "abc"}, "labels"),
-    *(({"labels": ["a", "b", label]}, "labels") for label in ("\n", 1.5)),
+    ({"arrays": ["../costs"]}, "arrays"), ({"arrays": ["indptr"] * 100}, "arrays"), ({"streets": []}, "streets"),
+    *(({"labels": labels}, "labels") for labels in ("abb", ["a", "b", "\n"], ["a", "b", 1.5])),
 ]  # fmt: skip
 
 

@@ -54,37 +54,6 @@ def test_speeds_differ_by_direction_and_by_way() -> None:
     assert edges[13, 11] == pytest.approx(STEP_M / 20 + STEP_M / 5, abs=0.01)
 
 
-def test_geometry_names_and_kinds_are_kept() -> None:
-    domain = build_network(pack_ways(TOWN, PLACES)).domain
-    streets = domain.streets
-    assert streets is not None
-    tails, heads, _ = domain.edge_arrays()
-    lines, names = {}, {}
-    for edge, (tail, head) in enumerate(zip(tails.tolist(), heads.tolist(), strict=True)):
-        lines[domain.label(tail), domain.label(head)] = streets.line(tail, head, edge).tolist()
-        names[domain.label(tail), domain.label(head)] = streets.name(edge)
-        assert streets.kind(edge) == "residential"
-    assert lines[11, 13] == [list(PLACES[n]) for n in (11, 12, 13)]
-    assert lines[13, 11] == lines[11, 13][::-1]
-    assert lines[13, 33] == [list(PLACES[n]) for n in (13, 23, 33)]
-    assert names == {(11, 13): "First", (13, 11): "First", (13, 14): "Second", (14, 13): "Second", (13, 33): "Third"}
-
-
-def test_a_merged_edge_has_the_name_of_most_metres() -> None:
-    rows: list[Row] = [
-        (1, [11, 12], ROAD | {"name": "Short"}),
-        (2, [12, 13, 14], {"highway": "primary", "name": "Long"}),
-        (3, [14, 15], ROAD | {"name": "Short"}),
-    ]
-    places = on_grid(11, 12, 13, 14, 15)
-    streets = build_network(pack_ways(rows[:2], places)).domain.streets
-    assert streets is not None
-    assert (streets.name(0), streets.kind(0)) == ("Long", "primary")
-    tied = build_network(pack_ways(rows, places)).domain.streets
-    assert tied is not None
-    assert tied.name(0) == "Short", "of equals the first along the edge"
-
-
 def test_reversed_ways_and_roundabouts() -> None:
     rows: list[Row] = [
         (1, [11, 12], ROAD | {"oneway": "-1"}),
@@ -98,23 +67,12 @@ def test_reversed_ways_and_roundabouts() -> None:
     assert sorted(told) == [(12, 11), (12, 23), (22, 12), (23, 22), (23, 24), (24, 23)], "going round is no U-turn"
 
 
-def test_names_come_before_numbers_and_spaces_are_no_part_of_tags() -> None:
-    rows: list[Row] = [(1, [11, 12], {"highway": " residential", "name": "Main", "ref": "E18", "oneway": "yes "})]
-    domain = build_network(pack_ways(rows, PLACES)).domain
-    assert (domain.num_edges, domain.streets and domain.streets.names) == (1, ("Main",))
-
-
 def test_ways_with_missing_nodes_have_gaps() -> None:
     rows: list[Row] = [(1, [11, 12, 99, 14, 15], ROAD), (2, [98, 99], ROAD), (3, [11, 97], ROAD), (4, [15, 15], ROAD)]
     network = build_network(pack_ways(rows, on_grid(11, 12, 14, 15)))
     assert sorted(edges_of(network)) == [(11, 12), (12, 11), (14, 15), (15, 14)]
     assert (network.report.num_ways_cut, network.report.num_ways_lost) == (1, 2), "the fourth lacks no node"
     assert network.report.num_ways_kept == 1
-
-
-def test_a_node_twice_in_a_row_and_a_way_twice_in_the_file_count_once() -> None:
-    network = build_network(pack_ways([(1, [11, 12, 12, 13], ROAD), (1, [11, 12, 13], ROAD)], PLACES))
-    assert sorted(edges_of(network)) == [(11, 13), (13, 11)]
 
 
 def test_loops_rings_and_parallel_edges_are_parted() -> None:
@@ -136,21 +94,6 @@ def test_loops_rings_and_parallel_edges_are_parted() -> None:
     assert report.metres == pytest.approx(report.metres_multi)
 
 
-def test_both_directions_of_a_street_are_parted_at_the_same_nodes() -> None:
-    rows: list[Row] = [(1, [10, 11, 12], ROAD), (2, [11, 21, 31, 32, 12], ROAD), (3, [12, 23, 24, 14, 13, 12], ROAD)]
-    network = build_network(pack_ways(rows, on_grid(10, 11, 12, 13, 14, 21, 23, 24, 31, 32)))
-    assert network.domain.labels == (10, 11, 12, 13, 23, 31)
-    there = set(edges_of(network))
-    assert there == {(b, a) for a, b in there}
-    assert len(there) == 2 * (2 + 2 + 3)
-
-
-def test_the_same_piece_of_street_twice_is_one() -> None:
-    rows: list[Row] = [(1, [11, 12], ROAD), (2, [11, 12], ROAD | {"maxspeed": "20"})]
-    network = build_network(pack_ways(rows, on_grid(11, 12)))
-    assert (network.domain.num_edges, network.report.num_parallel, network.report.num_nodes_between) == (2, 2, 0)
-
-
 def test_the_largest_component_on_request() -> None:
     rows: list[Row] = [
         (1, [11, 12], ROAD),
@@ -169,11 +112,6 @@ def test_the_largest_component_on_request() -> None:
     legal = build_network(ways, connected=True)
     assert legal.domain.labels == (11, 12, 22), "at 13 one can only go on, and never comes back"
     assert (legal.report.num_nodes_apart, legal.report.num_nodes_illegal, legal.report.num_edges_apart) == (3, 1, 5)
-
-
-def test_of_equal_components_the_one_with_the_lowest_node() -> None:
-    ways = pack_ways([(1, [51, 52], ROAD), (2, [11, 12], ROAD)], on_grid(11, 12, 51, 52))
-    assert build_network(ways, connected=True).domain.labels == (11, 12)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 
 import veilroute as vr
 from street_samples import little_town, place
-from veilroute.domain import great_circle_m, reached_from, street_domain
-from veilroute.streets import Located, Place, check_distinct, check_joined, check_way, locate, snap, span_text
+from veilroute.domain import great_circle_m, street_domain
+from veilroute.streets import Located, Place, check_distinct, check_joined, check_way, locate, snap
 
 TOWN = little_town()
 LON, LAT = place(107)
@@ -129,13 +129,6 @@ def test_places_are_checked_when_they_are_made(values: dict[str, object]) -> Non
         Place(**values)  # type: ignore[arg-type]
 
 
-def test_what_places_are_called() -> None:
-    given = (Place("Kamppi", 60.17, 24.94), Place(lat=60.17, lon=24.94), Place(node="107"))
-    assert [str(each) for each in given] == ["Kamppi", "60.17,24.94", "107"]
-    assert TOWN.streets is not None
-    assert span_text(TOWN.streets) == SPAN.replace("\\", "")
-
-
 # --- trips
 
 
@@ -155,14 +148,6 @@ def islands() -> vr.Domain:
 
 def spot(label: str, name: str | None = None, *, distance_m: float | None = None, origin: str = "--x") -> Located:
     return Located(label, name or label, name, distance_m, origin=origin)
-
-
-@pytest.mark.parametrize(("label", "along", "both"), [("a", "abcd", "abcd"), ("c", "cd", "abcd"), ("f", "ef", "ef")])
-def test_what_can_be_reached(label: str, along: str, both: str) -> None:
-    domain = islands()
-    for backward, expected in ((False, along), (True, both)):
-        mask = reached_from(domain, domain.node(label), backward=backward)
-        assert "".join(str(domain.label(node)) for node in mask.nonzero()[0].tolist()) == expected
 
 
 def test_a_way_from_start_to_goal_and_to_the_candidates() -> None:

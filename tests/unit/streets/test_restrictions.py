@@ -133,47 +133,6 @@ def test_the_more_special_kind_holds_as_well() -> None:
     assert len(banned(build(relation, network="truck"))) == 4
 
 
-def test_ways_that_pass_through() -> None:
-    rows: list[Row] = [(1, [12, 22, 32], ROAD), (3, [21, 22], ROAD), (4, [22, 23, 24], ROAD)]
-    assert banned(build(restriction("no_left_turn", 1, 22, 3), rows=rows)) == [(12, 22, 21), (32, 22, 21)]
-    assert banned(build(restriction("no_left_turn", 3, 22, 1), rows=rows)) == [(21, 22, 12), (21, 22, 32)]
-    assert banned(build(restriction("no_u_turn", 1, 22, 1), rows=rows)) == [(12, 22, 12), (32, 22, 32)]
-    unclear = build(restriction("only_left_turn", 1, 22, 3), rows=rows)
-    assert (banned(unclear), unclear.report.num_restrictions_unclear) == ([], 1)
-    # One comes from one side only, and may go on to either.
-    assert banned(build(restriction("only_right_turn", 3, 22, 1), rows=rows)) == [(21, 22, 21), (21, 22, 24)]
-    one_way = [(1, [12, 22, 32], ROAD | {"oneway": "yes"}), *rows[1:]]
-    assert (12, 22, 32) in banned(build(restriction("only_left_turn", 1, 22, 3), rows=one_way))
-
-
-def test_streets_that_are_closed_or_lead_the_other_way_need_no_ban() -> None:
-    rows = [*CROSSING[:2], (3, [21, 22], ROAD | {"oneway": "yes"}), *CROSSING[3:]]
-    assert banned(build(restriction("no_left_turn", 1, 22, 3), rows=rows)) == []
-    private = [*CROSSING[:2], (3, [21, 22], ROAD | {"access": "private"}), *CROSSING[3:]]
-    assert banned(build(restriction("no_left_turn", 1, 22, 3), rows=private)) == []
-    # Where one must go on to a street that is not there, nothing is left.
-    must = banned(build(restriction("only_left_turn", 1, 22, 3), rows=private))
-    assert must == [(12, 22, 12), (12, 22, 23), (12, 22, 32)]
-
-
-def test_a_node_in_the_middle_of_a_street_becomes_a_junction() -> None:
-    rows: list[Row] = [(1, [21, 22], ROAD), (2, [22, 23], ROAD)]
-    assert build(rows=rows).domain.labels == (21, 23)
-    network = build(restriction("no_straight_on", 1, 22, 2), rows=rows)
-    assert network.domain.labels == (21, 22, 23)
-    assert banned(network) == [(21, 22, 23)]
-
-
-def test_a_ring_with_a_restriction_is_told_from_turning_round() -> None:
-    one_way = ROAD | {"oneway": "yes"}
-    rows: list[Row] = [(1, [21, 22], ROAD), (2, [22, 32, 33, 23], one_way), (3, [23, 22], one_way)]
-    network = build(restriction("no_straight_on", 2, 23, 3), rows=rows)
-    tails, heads, _ = network.domain.edge_arrays()
-    pairs = set(zip(tails.tolist(), heads.tolist(), strict=True))
-    both = {(a, b) for a, b in pairs if (b, a) in pairs}
-    assert {network.domain.label(a) for a, _ in both} == {21, 22}
-
-
 def test_barriers_leave_a_dead_end_on_each_side() -> None:
     ways = pack_ways(CROSSING, PLACES)
     cut = build_network(replace(ways, barriers={22: {"barrier": "bollard"}, 24: {"barrier": "bollard"}}))

@@ -8,10 +8,8 @@ import veilroute as vr
 from osm_files import Row, on_grid, pack_ways
 from veilroute.streets import (
     BOLLARDS,
-    CLOSED,
     NETWORKS,
     OBSTACLES,
-    OPEN,
     Ruling,
     Speeds,
     Vehicle,
@@ -130,22 +128,6 @@ def test_access_and_invitations(network: str) -> None:
         assert rule(network, "primary motorroad=yes").reason == "motorroad=yes"
 
 
-def test_every_value_of_the_tables() -> None:
-    """The tables are written down a second time: a value that is lost from them would be missed nowhere else."""
-    closed = {
-        "no", "private", "agricultural", "forestry", "emergency", "military", "restricted", "residents", "psv", "bus",
-        "taxi", "service", "staff", "employees", "dismount", "use_sidepath",
-    }  # fmt: skip
-    assert closed == CLOSED
-    assert {"yes", "designated", "permissive", "official", "destination", "customers", "delivery", "permit"} == OPEN
-    obstacles = {
-        "stile", "kissing_gate", "turnstile", "full-height_turnstile", "log", "debris", "fence", "wall", "hedge",
-    }  # fmt: skip
-    assert obstacles == OBSTACLES
-    bollards = {"bollard", "block", "cycle_barrier", "motorcycle_barrier", "chain", "planter", "jersey_barrier"}
-    assert bollards == BOLLARDS
-
-
 ROADS = "primary_link secondary tertiary unclassified residential living_street road"
 
 
@@ -172,13 +154,6 @@ def test_kinds(network: str, kinds: str, others: str) -> None:
         assert rule(network, kind).is_in, kind
     for kind in others.split():
         assert rule(network, kind).reason == f"highway={kind}"
-
-
-def test_service_roads() -> None:
-    for text in ("service", "service service=alley", "residential service=alley"):
-        assert rule("drive", text, service=True).is_in
-        assert not rule("drive", text).is_in
-    assert rule("drive", "service service=parking_aisle", service=True).reason == "service=parking_aisle"
 
 
 @pytest.mark.parametrize(
@@ -279,18 +254,6 @@ def test_limits(kmh: float) -> None:
 )
 def test_speeds(network: str, text: str, expected: Speeds) -> None:
     assert way_speeds(NETWORKS[network], tags_of(text)) == expected
-
-
-def test_every_road_has_a_speed() -> None:
-    defaults = {
-        "motorway": 110, "motorway_link": 60, "trunk": 80, "trunk_link": 50, "primary": 50, "primary_link": 40,
-        "secondary": 50, "secondary_link": 40, "tertiary": 40, "tertiary_link": 30, "unclassified": 40, "road": 40,
-        "residential": 30, "living_street": 10, "service": 20,
-    }  # fmt: skip
-    assert defaults == rules.DRIVING_KMH
-    assert set(defaults) == {*rules.MAIN_ROADS, *rules.FAST_ROADS, "service"}
-    for kind, kmh in defaults.items():
-        assert way_speeds(NETWORKS["drive"], {"highway": kind}) == Speeds(kmh, kmh, False), kind
 
 
 # --- sizes
