@@ -21,7 +21,7 @@ _MANY = {"wpt", "rte", "trk", "rtept", "trkseg", "trkpt", "link"}
 _DECIMAL = r"[-+]?(\d+(\.\d*)?|\.\d+)"
 _ATTRIBUTES = {
     "gpx": {"version": r"1\.1", "creator": ".*"}, "copyright": {"author": ".*"}, "link": {"href": ".*"},
-    **dict.fromkeys(("wpt", "rtept", "trkpt"), {"lat": _DECIMAL, "lon": _DECIMAL}),
+    **{name: {"lat": _DECIMAL, "lon": _DECIMAL} for name in ("wpt", "rtept", "trkpt")},
 }  # fmt: skip
 _TEXTS = {"number": r"\d+", "ele": _DECIMAL, "time": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"}
 

@@ -26,7 +26,7 @@ VAULTS = json.dumps(
 FEATURES = '{"type": "FeatureCollection", "features": [%s]}'
 
 
-def feature(kind: str, coordinates: object, **properties: object) -> str:
+def feature(kind: str, coordinates: object, /, **properties: object) -> str:
     geometry = {"type": kind, "coordinates": coordinates} if kind else None
     return json.dumps({"type": "Feature", "properties": properties, "geometry": geometry})
 

@@ -9,7 +9,8 @@ import pytest
 
 import veilroute as vr
 from commands import Command
-from odd_files import osm_with_addresses, workbook
+from odd_files import workbook
+from osm_files import Row, write_osm
 from street_samples import little_town
 from veilroute.domain import great_circle_m
 
@@ -22,7 +23,7 @@ THINGS = [
     (60.1699, 24.9431, {"name": "Kirjasto", "amenity": "library", "addr:street": "Mannerheimintie", "addr:housenumber": "6 A"}),
 ]  # fmt: skip
 ADDRESSES = {
-    "Mannerheimintie 5": 0, "mannerheimintie 5": 0, "5 Mannerheimintie": 0, "Mannerheimintie 5, Helsinki": 0,
+    "mannerheimintie 5": 0, "5 Mannerheimintie": 0, "Mannerheimintie 5, Helsinki": 0,
     "Mannerheimintie 5 B 12, 00100 Helsinki": 0, "Mannerheimintie 9": 1, "Ratakatu 4": 2, "CAFÉ ÄÄNI": 2,
     "Mannerheimintie 6a": 5, "Kirjasto": 5,
 }  # fmt: skip
@@ -31,7 +32,16 @@ ADDRESSES = {
 @pytest.fixture
 def mapped(command: Command) -> str:
     """A network with addresses."""
-    osm_with_addresses(Path("town.osm"), THINGS)
+    spots = [(60.17, 24.94), (60.17, 24.944), (60.17, 24.948), (60.168, 24.944), (60.172, 24.944)]
+    places = {number: (lon, lat) for number, (lat, lon) in enumerate(spots, start=1)}
+    places |= {100 + i: (lon, lat) for i, (lat, lon, _) in enumerate(THINGS[:-1])}
+    lat, lon, tags = THINGS[-1]  # a building
+    corners = {201: (-1, -1), 202: (1, -1), 203: (1, 1), 204: (-1, 1)}
+    places |= {number: (lon + 1e-4 * dx, lat + 1e-4 * dy) for number, (dx, dy) in corners.items()}
+    streets = [(1, [1, 2, 3], "Mannerheimintie"), (2, [4, 2, 5], "Ratakatu")]
+    rows: list[Row] = [(n, refs, {"highway": "residential", "name": name}) for n, refs, name in streets]
+    rows.append((3, [*corners, 201], tags | {"building": "yes"}))
+    write_osm(Path("town.osm"), rows, places, (), {100 + i: tags for i, (*_, tags) in enumerate(THINGS[:-1])})
     done = command("streets", "town.osm", "-o", "town.json")
     assert done.code == 0 and "named places for --places and --goal: 9" in done.out, done.out + done.err
     return "town.json"
@@ -78,8 +88,6 @@ OFF, SWAPPED = f"({SPAN})", "so write 60.1715,24.9404"
     ("text", "words"),
     [
         ("name,lat,lon\nB,61.5,23.8\n", [("line 2", "B", OFF)]),
-        ("name,lat,lon\nB,24.9404,60.1715\n", [("line 2", "B", SWAPPED)]),
-        ("name,address\nA,Itäkatu 5\n", [("line 2", "Itätie")]),
         (
             "name,lat,lon\nA,60.1715,24.9404\nB,61.5,23.8\nC,24.9404,60.1715\n",
             [("line 3", "B", OFF), ("line 4", "C", SWAPPED)],
@@ -133,10 +141,6 @@ def test_names_in_any_capitals(command: Command) -> None:
         command("replan", "book.json", "--class", "1", "--at", "depot", "--position", "0", "--closed", "102,103").code
         == 0
     )
-    graph = vr.Domain.from_edges(3, [0, 1, 2, 1], [1, 2, 0, 0], [1, 1, 1, 1], labels=["Depot", "Bank", "Mint"])
-    vr.write_network(graph, "graph.json")
-    done = command("plan", "graph.json", "--start", "depot", "--goal", "DEPOT", "--candidates", "bank mint")
-    assert done.code == 0, done.err
 
 
 def test_a_secret_by_coordinates(command: Command) -> None:

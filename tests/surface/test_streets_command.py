@@ -9,7 +9,6 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
-from odd_files import graphml
 from osm_files import Row, on_grid, write_osm
 from veilroute.domain import Turns
 
@@ -82,14 +81,8 @@ def test_where_one_may_turn_round(command: Command, city: Path) -> None:
         assert vr.read_network(name).turns == expected
         assert ("turning round" in done.out) == (expected is not None)
     # A file of our own keeps the rule that it has, unless another is given.
-    asked = [
-        ("a.json", (), Turns("dead-ends")),
-        ("b.json", (), None),
-        ("b.json", ("--u-turns", "never"), Turns("never")),
-        ("c.npz", ("--u-turn-cost", 10), Turns("allow", 10.0)),
-    ]
-    for name, options, expected in asked:
-        assert command("streets", name, "-o", "d.npz", *options).code == 0
+    for name, cost, expected in (("a.json", (), Turns("dead-ends")), ("c.npz", (10,), Turns("allow", 10.0))):
+        assert command("streets", name, "-o", "d.npz", *(("--u-turn-cost", *cost) if cost else ())).code == 0
         assert vr.read_network("d.npz").turns == expected
 
 
@@ -97,7 +90,6 @@ def test_where_one_may_turn_round(command: Command, city: Path) -> None:
     ("name", "text"),
     [
         ("e.csv", "from,to,cost,oneway\n1,2,5,no\n2,3,6,yes\n"),
-        ("e.graphml", graphml([("a", "b", 1), ("b", "a", 1), ("b", "c", 2)])),
         ("e.gr", "p sp 3 3\na 1 2 5\na 2 1 5\na 2 3 5\n"),
     ],
 )
@@ -111,13 +103,8 @@ def test_the_connected_part_of_graphs_from_elsewhere(command: Command, name: str
     ("options", "words"),
     [
         (("-o", "a.graphml"), ("--out", "*.json", "*.npz", "a.graphml")),
-        (("-o", "a.json", "--network", "fly"), ("network", "drive, truck, cycle, walk", "fly")),
-        (("-o", "a.json", "--cost", "hours"), ("cost", "seconds, metres", "hours")),
         (("-o", "a.json", "--network", "walk", "--service"), ("--service", "--network drive")),
-        (("-o", "a.json", "--u-turns", "often"), ("u_turns", "never, dead-ends or allow", "often")),
-        (("-o", "a.json", "--u-turn-cost", "-1"), ("u_turn_cost", ">= 0")),
         (("-o", "a.json", "--u-turn-cost", "9", "--cost", "metres"), ("u_turn_cost", "seconds")),
-        (("-o", "a.json", "--height", "4"), ("height, weight, length", "truck")),
         (("-o", "a.json", "--network", "truck", "--height", "380"), ("height", "metres", "380")),
         ((), ("-o",)),
         (("-o", "missing/a.json"), ("missing/a.json",)),

@@ -54,11 +54,8 @@ def star(degrees: float, *, lead_m: float = 0.0, name: str = "Out", is_junction:
     ("degrees", "text"),
     [
         (0, "Continue onto Out"),
-        (20, "Continue onto Out"),
         (-40, "Turn slightly left onto Out"),
         (90, "Turn right onto Out"),
-        (-90, "Turn left onto Out"),
-        (140, "Turn sharp right onto Out"),
         (-150, "Turn sharp left onto Out"),
         (176, "Make a U-turn onto Out"),
     ],
