@@ -25,20 +25,15 @@ SWAPPED = "this looks like longitude,latitude, so write 60.17,24.94"
     [
         (("--start", "0,0", "--goal", "32,60", "--random-candidates", "6"), ("--start", "inside a wall")),
         ((*ENDS, "--candidates", "2,2 99,2"), ("--candidates", "on the map")),
-        ((*ENDS, "--candidates", "2,2 2"), ("--candidates", "ROW,COL")),
         ((*ENDS, "--candidates", "2,2 2,2"), ("distinct",)),
         ((*ENDS,), ("--candidates",)),
-        (("--random-candidates", "6"), ("--start",)),
         ((*ENDS, "--random-candidates", "99999"), ("random candidates",)),
         ((*GOOD, "--candidates", "2,2"), ("not both",)),
         ((*GOOD, "-k", "0"), ("Privacy.k", ">= 1")),
-        ((*GOOD, "-k", "two"), ("-k",)),
         ((*GOOD, "--seed", "99999999999999999999999"), ("seed",)),
         ((*GOOD, "--m", "many"), ("--m", "inf")),
         ((*GOOD, "--radius", "2", "--sight", "2"), ("not both",)),
         ((*GOOD, "--planner", "pbp", "--partitioner", "magic"), ("partitioner", "exact")),
-        ((*GOOD, "--partitioner", "exact"), ("partitioner", "optimal takes no options")),
-        ((*GOOD, "--time-limit", "0"), ("--time-limit", "or none")),
         ((*GOOD, "--time-limit", "soon"), ("--time-limit", "or none")),
         ((*GOOD, "--frobnicate"), ("--frobnicate",)),
         ((*ENDS, "--random-candidates", "30", "-k", "13"), ("Privacy.k", "at most 12")),
@@ -63,10 +58,7 @@ def test_unreadable_playbooks(command: Command, planned: Path, tmp_path: Path) -
     text = planned.read_text()
     (tmp_path / "later.json").write_text(text.replace("veilroute-playbook/1", "veilroute-playbook/2"))
     assert_refused(command("audit", "later.json"), "veilroute-playbook/2", "this version reads veilroute-playbook/1")
-    (tmp_path / "instance.json").write_text(json.dumps(sound_files.GRAPH))
-    assert_refused(command("audit", "instance.json"), "not a veilroute playbook")
     assert_refused(command("draw", planned, "-o", "a.gif"), ".png, .svg, .pdf")
-    assert_refused(command("draw", planned, "-o", "a.png", "--trip", "3"), "trip")
     assert_refused(command("route", planned, "--transit", "0,0", "--format", "xml"), "gpx, geojson, kml or directions")
     assert_refused(command("plan", planned), "not a veilroute instance")
 
@@ -75,16 +67,11 @@ def test_strange_playbooks(command: Command, planned: Path, tmp_path: Path) -> N
     data = json.loads(planned.read_bytes())
     shared = data["classes"][0]["routes"][0]
     stranger = {"trip": 0, "member": [0, 0], "cost": 1, "route": [[1, 18]]}
-    nested: object = 0
-    for _ in range(900):
-        nested = [nested]
     changes: list[dict[str, object]] = [
         {"classes": [data["classes"][0] | {"routes": [shared, shared]}]},
         {"classes": [data["classes"][0] | {"routes": [shared, stranger]}]},
         {"classes": [data["classes"][0] | {"routes": [shared | {"trip": 0.5}]}]},
         {"uncoverable": {}},
-        {"trips": [{"start": nested, "goal": [32, 60]}]},
-        {"format": "veilroute-playbook/2\n\u001b[31m"},
     ]
     for change in changes:
         (tmp_path / "strange.json").write_text(json.dumps(data | change))
@@ -97,22 +84,13 @@ def city(tmp_path: Path) -> Path:
     return write_network(tmp_path / "city.json", ring_town())
 
 
-def test_the_good_options_are_good(command: Command, city: Path) -> None:
-    assert command("plan", city, *TOWN_GOOD).code == 0
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (("--start", "61.5,23.8", *TOWN_GOOD[2:]), ("--start", "a point on the map", SPAN, "61.5,23.8")),
-        ((*TOWN_ENDS, "--candidates", "60.17,24.942 60.2,24.9"), ("--candidates", "a point on the map", SPAN)),
         (("--start", "24.94,60.17", *TOWN_GOOD[2:]), ("--start", SWAPPED)),
-        ((*TOWN_ENDS, "--candidates", "60.17,24.942 24.94,60.17"), ("--candidates", SWAPPED)),
-        (("--start", "60.17,249.4", *TOWN_GOOD[2:]), ("--start", "a latitude from -90 to 90")),
         (("--start", "60;17;24;94", *TOWN_GOOD[2:]), ("--start", "LAT,LON", "a street (the network has no addresses)")),
         (("--start", "Kamppi", *TOWN_GOOD[2:]), ("--start", "a name in --places", "Kamppi")),
-        (("--start", "99", *TOWN_GOOD[2:]), ("--start", "the id of a junction")),
-        ((*TOWN_ENDS, "--candidates", "Central Station"), ("--candidates", "'Central'")),
         (("--random-candidates", "2"), ("--start", "--start 60.1700,24.9400")),
         (TOWN_ENDS, ("--candidates", "LAT,LON LAT,LON", "--places FILE", "--random-candidates N")),
         ((*TOWN_ENDS, "--candidates", "2 60.17,24.94"), ("60.17,24.94 and 60.17,24.94 are both at junction 1",)),
@@ -121,32 +99,15 @@ def test_the_good_options_are_good(command: Command, city: Path) -> None:
             ("60.1701,24.9401 are both at junction 1",),
         ),
         ((*TOWN_GOOD, "--side", "kerb", "--ell-measure", "walking"), ("--side", "any", "crosses the street")),
-        ((*TOWN_GOOD, "--snap", "roof"), ("--snap", "door", "junction")),
-        ((*TOWN_GOOD, "--side", "left"), ("--side", "any", "kerb")),
-        ((*TOWN_GOOD, "--traffic", "both"), ("--traffic", "right", "left")),
         ((*TOWN_GOOD, "--snap", "junction", "--side", "kerb"), ("--side", "--snap door")),
-        ((*TOWN_ENDS, "--candidates", "2 2"), ("both at junction 2",)),
-        (
-            (*TOWN_ENDS, "--candidates", "2 60.17,24.946"),
-            ("--candidates", "60.17,24.946 (junction 6)", "not connected"),
-        ),
         ((*TOWN_ENDS, "--candidates", "2 7"), ("junction 7", "not connected to 60.17,24.94", "--connected")),
-        ((*TOWN_ENDS[:3], "7", *TOWN_GOOD[4:]), ("--goal", "junction 7", "not connected", "choose another place")),
-        (("--start", "60.171,24.946", *TOWN_GOOD[2:]), ("--start", "junction 7", "not connected to 60.171,24.942")),
         (("--start", "3", "--goal", "5", *TOWN_GOOD[4:]), ("--goal", "one-way streets leave no way from 3 to 5")),
-        (("--start", "3", "--goal", "5", "--random-candidates", "2"), ("--goal", "one-way streets")),
-        ((*TOWN_ENDS, "--random-candidates", "99"), ("random candidates",)),
-        ((*TOWN_GOOD, "--snap-warning", "-1"), ("--snap-warning",)),
         ((*TOWN_GOOD, "--snap-warning", "nan"), ("--snap-warning",)),
         ((*TOWN_GOOD, "--radius", "9", "--radius-measure", "flying"), ("--radius-measure", "driving", "'flying'")),
         ((*TOWN_GOOD, "--radius-measure", "driving"), ("--radius-measure", "--radius as well")),
-        ((*TOWN_GOOD, "--ell-measure", "miles"), ("--ell-measure", "straight")),
         ((*TOWN_GOOD, "--sight", "9"), ("visibility", "grid")),
-        ((*TOWN_GOOD, "--sight", "9", "--radius-measure", "driving"), ("--radius-measure",)),
         ((*TOWN_GOOD, "--movement", "8"), ("--movement",)),
-        ((*TOWN_GOOD, "--places", "nowhere.csv"), ("nowhere.csv", "no such file")),
         ((*TOWN_GOOD, "--places", "city.json"), ("city.json", "FeatureCollection")),
-        ((*TOWN_GOOD, "--places", "places.ods"), ("places format", ".csv")),
     ],
 )
 def test_bad_places(command: Command, city: Path, options: tuple[str, ...], words: tuple[str, ...]) -> None:
@@ -158,9 +119,7 @@ def test_bad_places(command: Command, city: Path, options: tuple[str, ...], word
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("name,lat,lon\nA,60.17,24.942\nB,6.017,24.94\n", ("line 3", "B", SPAN)),
         ("name,lat,lon\nA,60.17,24.942\nPier,60.17,24.946\n", ("line 3", "Pier (junction 6)", "not connected")),
-        ("name,id\nA,2\nB,99\n", ("line 3", "'99'")),
         ("name,lat,lon\nA,60.17,24.942\nB,60.17,24.94\n", ("line 3", "60.17,24.94 and B are both at junction 1")),
         ("name,lat,lon,role\nA,60.17,24.942,\nB,24.94,60.17,start\n", ("line 3", "B", SWAPPED)),
     ],
