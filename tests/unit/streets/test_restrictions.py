@@ -39,8 +39,6 @@ def banned(network: StreetNetwork) -> list[tuple[object, ...]]:
     ("relation", "expected"),
     [
         (restriction("no_left_turn", 1, 22, 3), [(12, 22, 21)]),
-        (restriction("no_right_turn", 1, 22, 4), [(12, 22, 23)]),
-        (restriction("no_straight_on", 1, 22, 2), [(12, 22, 32)]),
         (restriction("no_u_turn", 1, 22, 1), [(12, 22, 12)]),
         (restriction("no_entry", [1, 3], 22, 4), [(12, 22, 23), (21, 22, 23)]),
         (restriction("no_exit", 1, 22, [3, 4]), [(12, 22, 21), (12, 22, 23)]),
@@ -50,7 +48,6 @@ def banned(network: StreetNetwork) -> list[tuple[object, ...]]:
         (restriction("only_left_turn", 1, 22, 99), [(12, 22, 12), (12, 22, 21), (12, 22, 23), (12, 22, 32)]),
         (restriction("no_u_turn", 1, [4], 6), [(12, 22, 23, 33)]),
         (restriction("no_u_turn", 3, [4, 6], 8), [(21, 22, 23, 33, 32)]),
-        (restriction("no_u_turn", 3, [6, 4], 8), [(21, 22, 23, 33, 32)]),
         (
             restriction("only_straight_on", 3, [4], 5),
             [(21, 22, 12), (21, 22, 21), (21, 22, 32), (21, 22, 23, 13), (21, 22, 23, 22), (21, 22, 23, 33)],
@@ -69,17 +66,13 @@ def test_what_a_restriction_bans(relation: Relation, expected: list[tuple[int, .
     [
         (restriction("no_left_turn", 1, 22, 99), "incomplete"),
         (restriction("no_left_turn", 99, 22, 3), "incomplete"),
-        (restriction("no_left_turn", 1, [99], 6), "incomplete"),
         (restriction("no_left_turn", 1, [4, 99], 6), "incomplete"),
         (restriction("only_left_turn", 1, [4], 99), "incomplete"),
-        (restriction("no_left_turn", [], 22, 3), "incomplete"),
         (restriction("no_left_turn", 1, [], 3), "incomplete"),
         (restriction("only_left_turn", 1, 22, []), "incomplete"),
         (restriction("no_left_turn", 1, 23, 4), "unclear"),
-        (restriction("no_left_turn", 5, 22, 4), "unclear"),
         (restriction("no_left_turn", 1, [5], 6), "unclear"),
         (restriction("give_way", 1, 22, 3), "unclear"),
-        (restriction("", 1, 22, 3), "unclear"),
         (({"type": "restriction", "restriction": "no_left_turn"}, []), "incomplete"),
         (
             (
@@ -91,7 +84,6 @@ def test_what_a_restriction_bans(relation: Relation, expected: list[tuple[int, .
         (restriction("restriction:conditional=no_left_turn@(Mo-Fr)", 1, 22, 3), "conditional"),
         (restriction("restriction:motorcar:conditional=no_left_turn@(Mo)", 1, 22, 3), "conditional"),
         (restriction("restriction:bicycle=no_left_turn", 1, 22, 3), "other"),
-        (restriction("restriction:hgv:conditional=no_left_turn@(Mo)", 1, 22, 3), "other"),
         (restriction("restriction=no_left_turn except=bicycle;motorcar", 1, 22, 3), "other"),
     ],
 )
@@ -110,11 +102,9 @@ REASONS = ("other", "conditional", "unclear", "incomplete")
     ("tags", "holds"),
     [
         ({"restriction": "no_left_turn"}, ["drive", "truck", "cycle"]),
-        ({"restriction": "no_left_turn", "except": "psv; bicycle"}, ["drive", "truck"]),
         ({"restriction": "no_left_turn", "except": "motor_vehicle"}, ["cycle"]),
         ({"restriction": "no_left_turn", "except": "hgv"}, ["drive", "cycle"]),
         ({"restriction:hgv": "no_left_turn"}, ["truck"]),
-        ({"restriction:bicycle": "no_left_turn"}, ["cycle"]),
         ({"restriction:motorcar": "no_left_turn"}, ["drive"]),
         ({"restriction:foot": "no_left_turn"}, ["walk"]),
         ({"restriction:hgv": "no_left_turn", "except": "vehicle"}, []),
