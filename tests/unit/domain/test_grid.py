@@ -37,10 +37,8 @@ def test_eight_way_movement_does_not_cut_corners() -> None:
     ("label", "reason"),
     [
         ((0, 3), "a free cell; this one is inside a wall"),
-        ((3, 0), "a cell on the map"),
         ((-1, 0), "a cell on the map"),
         (5, r"a cell as \(row, col\)"),
-        ((1.0, 2.0), r"a cell as \(row, col\)"),
     ],
 )
 def test_cells_that_cannot_be_stood_on(two_rooms: vr.Domain, label: object, reason: str) -> None:
@@ -81,10 +79,8 @@ def test_where_a_grid_lies_changes_its_drawing_and_nothing_that_planning_uses() 
     ("anchor", "says"),
     [
         ((91, 24, 5), "grid.origin: expected LAT,LON of the north-west corner"),
-        ((60, 181, 5), "grid.origin"),
         ((math.nan, 24, 5), "grid.origin"),
         ((60, 24, 0), "grid.cell: expected metres from 0.1"),
-        ((60, 24, math.inf), "grid.cell"),
         ((60, "24", 5), "grid.origin"),
         ((60, 179.9999, 50), "a grid that ends before latitude -85 and longitude 180"),
         ((-84.9999, 0, 50), "a grid that ends before"),
@@ -100,7 +96,6 @@ def test_grids_that_cannot_lie_on_earth(anchor: tuple[float, float, float], says
     [
         (["..", "."], r"grid.map\[1\]"),
         (["..", ".x"], r"grid.map\[1\]\[1\]"),
-        (["@@"], "grid.map"),
         ([], "grid.map"),
         (np.zeros((2, 2, 2), dtype=bool), "grid.map"),
     ],

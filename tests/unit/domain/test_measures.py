@@ -10,7 +10,7 @@ import pytest
 import veilroute as vr
 from veilroute.auditing import survey_problem
 from veilroute.covering import far_matrix, find_watchers
-from veilroute.domain import domain_from_dict, domain_to_dict, measured_domain, street_domain
+from veilroute.domain import measured_domain, street_domain
 
 
 @pytest.fixture
@@ -32,11 +32,9 @@ def detour() -> vr.Domain:
         ("cost", 1, [1, 2, 3]),
         ("driving", 100, [1, 2, 3]),
         ("driving", 49, [2]),
-        ("driving", 200, [0, 1, 2, 3]),
         ("walking", 100, [0, 1, 2, 3]),
         ("walking", 99, [2, 3]),
         ("straight", 60, [0, 2, 3]),
-        ("straight", 10, [2]),
     ],
 )
 def test_who_sees_the_third_junction(detour: vr.Domain, measure: str, radius: float, seers: list[int]) -> None:
@@ -52,7 +50,6 @@ def test_who_sees_the_third_junction(detour: vr.Domain, measure: str, radius: fl
         ("cost", 2, True),
         ("driving", 100, True),
         ("driving", 101, False),
-        ("walking", 101, False),
         ("straight", 50, True),
         ("straight", 60, False),
     ],
@@ -81,26 +78,21 @@ def test_measures_need_lengths_or_places(line5: vr.Domain) -> None:
             vr.solve(problem, vr.Privacy(measure=measure))
         with pytest.raises(vr.InvalidInputError, match="visibility.measure: expected cost: only street networks"):
             vr.Problem(line5, [vr.Trip(0, 4)], [1], vr.WithinDistance(1, measure))
-    with pytest.raises(vr.InvalidInputError, match="Privacy.measure: expected cost, driving, walking or straight"):
-        vr.Privacy(measure="flying")
-    with pytest.raises(vr.InvalidInputError, match="WithinDistance.measure"):
-        vr.WithinDistance(1, "flying")
+    for make in (lambda: vr.Privacy(measure="flying"), lambda: vr.WithinDistance(1, "flying")):
+        with pytest.raises(vr.InvalidInputError, match="measure: expected cost, driving, walking or straight"):
+            make()
 
 
 def test_a_slow_street_counts_where_a_fast_one_is_kept() -> None:
     """Of two streets from 0 to 1 the faster is 500 m long and is the one to drive; the slower is 115 m."""
     town = street_domain(
         lonlat=[(24.940, 60.170), (24.942, 60.170), (24.944, 60.170)],
-        tails=[0, 0, 1, 1, 1, 2],
-        heads=[1, 1, 0, 0, 2, 1],
-        costs=[20.0, 40.0, 20.0, 40.0, 9.0, 9.0],
-        lengths=[500.0, 115.0, 500.0, 115.0, 111.0, 111.0],
-        unit="seconds",
-    )
+        tails=[0, 0, 1, 1, 1, 2], heads=[1, 1, 0, 0, 2, 1],
+        costs=[20.0, 40.0, 20.0, 40.0, 9.0, 9.0], lengths=[500.0, 115.0, 500.0, 115.0, 111.0, 111.0], unit="seconds",
+    )  # fmt: skip
     assert town.streets is not None
     assert town.streets.lengths.tolist() == [500.0, 500.0, 111.0, 111.0]
     assert town.streets.shortest.tolist() == [115.0, 115.0, 111.0, 111.0]
-    assert domain_from_dict(domain_to_dict(town)).sha256 == town.sha256
     problem = vr.Problem(town, [vr.Trip(2, 2)], [0, 1])
     for measure in ("driving", "walking"):
         privacy = vr.Privacy(k=2, ell=300, measure=measure)
@@ -108,6 +100,12 @@ def test_a_slow_street_counts_where_a_fast_one_is_kept() -> None:
         near = vr.solve(problem, vr.Privacy(k=2, ell=100, measure=measure))
         claims = {verdict.claim for verdict in vr.audit(replace(near, privacy=privacy)).claims if not verdict.holds}
         assert "spread" in claims
+
+
+@pytest.mark.parametrize("names", [{1: ""}, {1: 3}, {1: "a\nb"}, [(1, "a")]])
+def test_bad_names_are_refused(line5: vr.Domain, names: object) -> None:
+    with pytest.raises(vr.InvalidInputError, match="names: expected"):
+        vr.Problem(line5, [vr.Trip(0, 4)], [1], names=names)  # type: ignore[arg-type]
 
 
 def test_walking_distances_are_the_same_in_both_directions(detour: vr.Domain) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from odd_files import Writer, raw, workbook
+from sound_files import Writer, raw, workbook
 from veilroute.domain import great_circle_m
 
 NODES = "id,lat,lon\n7,60.17,24.90\n3,60.17,24.91\n5,60.18,24.91\n"

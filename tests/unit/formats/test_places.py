@@ -9,8 +9,20 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from odd_files import PLACES, Writer, geojson, geopackage, gpx, kml_text, kmz, lines_of, raw, table, workbook
-from sound_files import collection, feature
+from sound_files import (
+    PLACES,
+    Writer,
+    collection,
+    feature,
+    geojson,
+    geopackage,
+    gpx,
+    kml_text,
+    kmz,
+    raw,
+    table,
+    workbook,
+)
 from veilroute.domain import great_circle_m
 from veilroute.formats import read_places
 from veilroute.streets import Place
@@ -39,7 +51,7 @@ PLACE_FILES: dict[str, tuple[str, Writer]] = {
     "both in one, longitude first with letters": ("a.csv", table("name;gps", "{name};{lon} E {lat} N")),
     "well-known text": ("a.csv", table("name;WKT", "{name};POINT ({lon} {lat})")),
     "degrees, minutes, seconds": (
-        "a.csv", lines_of("name\tcoordinates", lambda name, lat, lon: f"{name}\t{in_seconds(lat)}N {in_seconds(lon)}E"),
+        "a.csv", raw("\n".join(["name\tgps", *(f"{n}\t{in_seconds(lat)}N {in_seconds(lon)}E" for n, lat, lon in PLACES)])),
     ),
     "workbook": ("a.xlsx", workbook([("Name", "Lat", "Lon"), *PLACES])),
     "workbook, second sheet": (

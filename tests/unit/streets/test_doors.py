@@ -145,7 +145,11 @@ def test_what_is_legal_stays_so_where_streets_are_split(seed: int) -> None:
         finder = DoorFinder(town, side=rng.choice(("any", "kerb")))
         doors.append((f"place {number}", finder.find((24.9 + rng.random() / 250, 60.1 + rng.random() / 500))))
     split, _ = open_doors(town, doors)
-    assert split.turns is not None
+    assert split.turns is not None and split.streets is not None
+    tails, heads, _ = split.edge_arrays()
+    for edge, (tail, head) in enumerate(zip(tails.tolist(), heads.tolist(), strict=True)):
+        line = split.streets.line(tail, head, edge)  # bends stay on their side of a door
+        assert great_circle_m(line[:-1], line[1:]).sum() == pytest.approx(split.streets.lengths[edge], rel=0.01, abs=1)
     out, split_out = (
         {node: one.indices[one.indptr[node] : one.indptr[node + 1]].tolist() for node in range(one.num_nodes)}
         for one in (town, split)
