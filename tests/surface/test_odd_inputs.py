@@ -80,33 +80,6 @@ def test_a_file_of_addresses(command: Command, mapped: str) -> None:
     assert vr.read_playbook("book.json").candidates == ("Mannerheimintie 5", "Ratakatu 2, Helsinki")
 
 
-SPAN = "latitude 60.170 to 60.172, longitude 24.940 to 24.946"
-OFF, SWAPPED = f"({SPAN})", "so write 60.1715,24.9404"
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("name,lat,lon\nB,61.5,23.8\n", [("line 2", "B", OFF)]),
-        (
-            "name,lat,lon\nA,60.1715,24.9404\nB,61.5,23.8\nC,24.9404,60.1715\n",
-            [("line 3", "B", OFF), ("line 4", "C", SWAPPED)],
-        ),
-    ],
-)
-def test_places_that_are_not_on_the_map_are_a_line_each(
-    command: Command, text: str, words: list[tuple[str, ...]]
-) -> None:
-    Path("a.csv").write_text(text, encoding="utf-8")
-    vr.write_network(little_town(), "town.json")
-    code, out, err = command("convert", "town.json", "out.json", "--places", "a.csv", "--start", "105", "--goal", "108")
-    assert (code, out) == (2, "")
-    lines = err.splitlines()
-    assert len(lines) == len(words)
-    for line, wanted in zip(lines, words, strict=True):
-        assert line.startswith("veilroute: a.csv, ") and all(word in line for word in wanted), line
-
-
 BAD_TEXTS = {
     "Mannerheimintie 99": "Mannerheimintie 7-11 (Helsinki), Mannerheimintie 6 A, Mannerheimintie 5 (Helsinki)",
     "Manerheimintie": "the nearest are Mannerheimintie",

@@ -98,15 +98,6 @@ def test_hash_sees_costs_edges_and_labels() -> None:
     assert len({domain.sha256 for domain in (base, *others)}) == 6
 
 
-def test_labels_are_parsed_as_typed(two_rooms: vr.Domain, line5: vr.Domain) -> None:
-    assert two_rooms.parse_label(" 1,3 ") == (1, 3)
-    assert line5.parse_label("4") == 4
-    named = vr.Domain.from_edges(2, [0], [1], [1], labels=["7", "b"])
-    assert named.parse_label("7") == "7"
-    with pytest.raises(vr.InvalidInputError, match="ROW,COL"):
-        two_rooms.parse_label("1")
-
-
 def test_nodes_outside_are_named(line5: vr.Domain) -> None:
     for label in (5, -1, "x", True, 1.0, None):
         with pytest.raises(vr.InvalidInputError, match="a node from 0 to 4"):

@@ -69,13 +69,6 @@ def test_text_ids_are_ascending_and_numbers_by_value(tmp_path: Path) -> None:
     assert vr.read_edge_list(write(tmp_path, "from,to,cost\n1,0,1\n")).labels is None
 
 
-def test_oneway_says_which_directions_there_are(tmp_path: Path) -> None:
-    text = "from,to,cost,oneway\n0,1,1,no\n1,2,2,yes\n2,3,3,-1\n3,4,4,\n4,5,5,FALSE\n"
-    tails, heads, costs = vr.read_edge_list(write(tmp_path, text)).edge_arrays()
-    edges = list(zip(tails.tolist(), heads.tolist(), costs.tolist(), strict=True))
-    assert edges == [(0, 1, 1), (1, 0, 1), (1, 2, 2), (3, 2, 3), (3, 4, 4), (4, 5, 5), (5, 4, 5)]
-
-
 def test_places_beside_the_edges_make_streets(tmp_path: Path) -> None:
     write(tmp_path, NODES, "city.nodes.csv")
     text = 'from,to,seconds,metres,name,highway,oneway\n7,3,60,600,"Mannerheimintie, east",primary,no\n3,5,90,,,,\n'

@@ -51,7 +51,7 @@ PLACE_FILES: dict[str, tuple[str, Writer]] = {
     "both in one, longitude first with letters": ("a.csv", table("name;gps", "{name};{lon} E {lat} N")),
     "well-known text": ("a.csv", table("name;WKT", "{name};POINT ({lon} {lat})")),
     "degrees, minutes, seconds": (
-        "a.csv", raw("\n".join(["name\tgps", *(f"{n}\t{in_seconds(lat)}N {in_seconds(lon)}E" for n, lat, lon in PLACES)])),
+        "a.csv", raw("name;gps\n" + "".join(f"{n};{in_seconds(y)}N {in_seconds(x)}E\n" for n, y, x in PLACES)),
     ),
     "workbook": ("a.xlsx", workbook([("Name", "Lat", "Lon"), *PLACES])),
     "workbook, second sheet": (

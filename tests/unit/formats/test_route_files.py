@@ -87,21 +87,15 @@ def read_geojson(raw: bytes) -> Found:
     return found
 
 
-class Format(NamedTuple):
-    """One of the three formats."""
-
-    playbook: Callable[..., Found]
-    route: Callable[[Itinerary], Found]
-
-
-FORMATS = {
-    "GPX": Format(lambda *a, **b: read_gpx(playbook_gpx(*a, **b)), lambda route: read_gpx(route_gpx(route))),
-    "KML": Format(lambda *a, **b: read_kml(playbook_kml(*a, **b)), lambda route: read_kml(route_kml(route))),
-    "GeoJSON": Format(
+FORMATS: dict[str, tuple[Callable[..., Found], Callable[[Itinerary], Found]]] = {
+    "GPX": (lambda *a, **b: read_gpx(playbook_gpx(*a, **b)), lambda route: read_gpx(route_gpx(route))),
+    "KML": (lambda *a, **b: read_kml(playbook_kml(*a, **b)), lambda route: read_kml(route_kml(route))),
+    "GeoJSON": (
         lambda *a, **b: read_geojson(playbook_geojson(*a, **b)),
         lambda route: read_geojson(route_geojson(route, cost=1)),
     ),
 }
+"""How a playbook and a route are written and read again."""
 every = pytest.mark.parametrize("kind", FORMATS)
 
 
@@ -111,17 +105,17 @@ def line_of(book: vr.Playbook, member: object) -> Points:
 
 @every
 def test_a_route_follows_every_bend(kind: str) -> None:
-    (line,) = FORMATS[kind].route(lay_route(little_town(), (110, 111, 112))).lines.values()
+    (line,) = FORMATS[kind][1](lay_route(little_town(), (110, 111, 112))).lines.values()
     beach = [(24.9425, 60.1699), (24.943, 60.1698), (24.9435, 60.1699)]
     assert line == [place(110), *beach, place(111), place(112)]
-    (stay,) = FORMATS[kind].route(lay_route(little_town(), (105,))).lines.values()
+    (stay,) = FORMATS[kind][1](lay_route(little_town(), (105,))).lines.values()
     assert stay == [place(105)] * (1 if kind == "GPX" else 2), "a line has two ends"
 
 
 @every
 def test_a_playbook_has_a_line_for_each_class_and_says_whose_map_it_is(kind: str) -> None:
     book = little_book()
-    found = FORMATS[kind].playbook(book)
+    found = FORMATS[kind][0](book)
     assert list(found.lines) == ["Class 1", "Class 2"]
     for line, group in zip(found.lines.values(), book.classes, strict=True):
         assert line == line_of(book, group.members[0])
@@ -136,7 +130,7 @@ def test_where_members_part_each_has_a_line_of_its_own(
     kind: str, written: Callable[[vr.Playbook], vr.Playbook]
 ) -> None:
     book = written(little_book(m=3))
-    lines = FORMATS[kind].playbook(book).lines
+    lines = FORMATS[kind][0](book).lines
     assert lines.pop("Class 3")  # the last class never parts
     for number, group in enumerate(book.classes[:2], start=1):
         begun = lines.pop(f"Class {number}, shared beginning")
@@ -150,9 +144,9 @@ def test_where_members_part_each_has_a_line_of_its_own(
 def test_one_line_for_each_class_and_trip(kind: str) -> None:
     book = two_trips()
     titles = [f"Class {number}" for number in range(1, len(book.classes) + 1)]
-    lines = FORMATS[kind].playbook(book).lines
+    lines = FORMATS[kind][0](book).lines
     assert sorted(lines) == sorted([*titles, *(f"{title}, trip 1" for title in titles)])
-    only = FORMATS[kind].playbook(book, trip=1).lines
+    only = FORMATS[kind][0](book, trip=1).lines
     assert only == {name: line for name, line in lines.items() if name.endswith("trip 1")}
     assert {(line[0], line[-1]) for line in only.values()} == {(place(101), place(112))}
 
@@ -164,22 +158,20 @@ ODD = ('A & B <trk> "q"', "Café 👍🏽 Ünï", "]]>", "&amp;", "<script>alert
 @pytest.mark.parametrize("odd", ODD)
 def test_markup_in_names_stays_text(kind: str, odd: str) -> None:
     book = little_book(names={**NAMES, 102: odd})
-    assert (json.dumps(odd, ensure_ascii=False)[1:-1] if kind == "GeoJSON" else odd) in FORMATS[kind].playbook(
-        book
-    ).text
+    assert (json.dumps(odd, ensure_ascii=False)[1:-1] if kind == "GeoJSON" else odd) in FORMATS[kind][0](book).text
 
 
 @every
 def test_files_of_all_members_of_a_class_are_equal(kind: str) -> None:
     book = little_book()
     for group in book.classes:
-        found = {repr(FORMATS[kind].route(route_itinerary(book, book.route_for(member)))) for member in group.members}
+        found = {repr(FORMATS[kind][1](route_itinerary(book, book.route_for(member)))) for member in group.members}
         assert len(found) == 1
 
 
 @every
 def test_candidates_that_are_not_hidden_have_no_line(kind: str) -> None:
-    found = FORMATS[kind].playbook(exposed_book())
+    found = FORMATS[kind][0](exposed_book())
     assert list(found.lines) == ["Class 1"]
     assert place(103) in found.points.values() or kind == "GPX"
 

@@ -39,15 +39,6 @@ def test_extra_is_what_the_route_costs_beyond_the_one_for_the_customer_alone(tmp
     assert sorted(row["stop"] for row in rows) == ["1", "1", "2", "2", "3", "3"]
 
 
-def test_members_that_part_have_routes_of_their_own() -> None:
-    book = little_book(m=3)
-    table = make_table(book)
-    assert len(table.routes) > len(book.hidden_classes)
-    for row in table.customers:
-        assert row.route is not None
-        assert row.route.cost == book.route_for(row.member).cost
-
-
 EVIL: dict[Hashable, str] = {
     102: '=HYPERLINK("http://x","y")',
     103: "+1+cmd|'/c calc'!A1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,31 +52,25 @@ def star(degrees: float, *, lead_m: float = 0.0, name: str = "Out", is_junction:
 
 
 @pytest.mark.parametrize(
-    ("degrees", "text"),
+    ("given", "text"),
     [
-        (0, "Continue onto Out"),
-        (-40, "Turn slightly left onto Out"),
-        (90, "Turn right onto Out"),
-        (-150, "Turn sharp left onto Out"),
-        (176, "Make a U-turn onto Out"),
+        ({"degrees": 0}, "Continue onto Out"),
+        ({"degrees": -40}, "Turn slightly left onto Out"),
+        ({"degrees": 90}, "Turn right onto Out"),
+        ({"degrees": -150}, "Turn sharp left onto Out"),
+        ({"degrees": 176}, "Make a U-turn onto Out"),
+        # A street is one step until it turns; a bend where nothing else leads, as at a door, is no turn.
+        ({"degrees": 40, "name": "In"}, "Arrive"),
+        ({"degrees": 80, "name": "In"}, "Turn right to stay on In"),
+        ({"degrees": 80, "name": "In", "is_junction": False}, "Arrive"),
+        # Two metres ahead, then right: nobody goes straight on. After 30 m it is a bend and no turn at the junction.
+        ({"degrees": 90, "lead_m": 2}, "Turn right onto Out"),
+        ({"degrees": 90, "lead_m": 30}, "Continue onto Out"),
     ],
 )
-def test_turns_by_their_angle(degrees: float, text: str) -> None:
-    assert texts(0, 1, 2, domain=star(degrees)) == ["Head north on In", text, "Arrive"]
-
-
-def test_a_street_is_one_step_until_it_turns() -> None:
-    assert texts(0, 1, 2, domain=star(40, name="In")) == ["Head north on In", "Arrive"]
-    assert texts(0, 1, 2, domain=star(80, name="In"))[1] == "Turn right to stay on In"
-    # A bend where nothing else leads, as at a door that splits a street, is no turn.
-    assert texts(0, 1, 2, domain=star(80, name="In", is_junction=False)) == ["Head north on In", "Arrive"]
-
-
-def test_the_first_15_metres_tell_the_direction_not_the_first_segment() -> None:
-    # Two metres ahead, then right: nobody goes straight on here.
-    assert texts(0, 1, 2, domain=star(90, lead_m=2))[1] == "Turn right onto Out"
-    # After 30 m it is a bend of the street and no turn at the junction.
-    assert texts(0, 1, 2, domain=star(90, lead_m=30))[1] == "Continue onto Out"
+def test_turns_by_their_angle(given: dict[str, Any], text: str) -> None:
+    head, step, *_ = texts(0, 1, 2, domain=star(**given))
+    assert (head, step) == ("Head north on In", text)
 
 
 def test_steps_add_up_and_stand_where_they_are_done() -> None:

@@ -99,19 +99,6 @@ def test_stops_of_a_randomised_playbook_are_those_of_the_class_drawn() -> None:
         assert reached >= set(group.members)
 
 
-def test_times_add_up_with_the_stays() -> None:
-    book = little_book()
-    itinerary = route_itinerary(book, book.route_for(109))
-    for dwell in (0, 60, 90):
-        schedule = Schedule(dwell)
-        for i, stop in enumerate(itinerary.stops):
-            driving = sum(leg.cost for leg in itinerary.legs[: stop.position])
-            assert itinerary.seconds_until(stop.position, schedule) == pytest.approx(driving + i * dwell)
-    late = Schedule(600, "23:50")
-    end = itinerary.seconds_until(len(itinerary.legs), late)
-    assert end is not None and late.clock(end) == "00:21 (+1 day)"
-
-
 @pytest.mark.parametrize("given", ["24:00", "7.05", "", "٣:٠٠", "7:5"])
 def test_what_is_no_clock(given: str) -> None:
     assert Schedule(depart="7:05").clock(90) == "07:07" and Schedule().clock(90) is None
