@@ -41,19 +41,10 @@ def test_sound_json_comes_back_whatever_its_texts_hold(tree: Any, chunk: int, is
     assert parse_json(raw, "a.json") == tree
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ('{"k": 2, "k": 1}', "'k'"),
-        ('[{"a": {"b": 1, "a": 2, "b": {}}}]', "'b'"),
-        ('{"\\u001b[31m": 1, "\\u001b[31m": 1}', "'\\\\x1b[31m'"),
-        ('{"a": 1' + "0" * 300 + ', "a": 2}', "'a'"),
-    ],
-)
-def test_equal_keys_are_refused(text: str, shown: str) -> None:
-    with pytest.raises(FileFormatError, match="is there twice in one object") as caught:
-        parse_json(text.encode(), "a.json")
-    assert shown.replace("\\\\", "\\") in str(caught.value)
+def test_equal_keys_are_refused() -> None:
+    for text in (b'[{"a": {"b": 1, "a": 2, "b": {}}}]', b'{"b": 1' + b"0" * 300 + b', "\\u0062": 2}'):
+        with pytest.raises(FileFormatError, match="'b'.* is there twice in one object"):
+            parse_json(text, "a.json")
 
 
 def test_too_deep_or_too_many_values(monkeypatch: pytest.MonkeyPatch) -> None:

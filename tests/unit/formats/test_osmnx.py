@@ -167,12 +167,6 @@ NODES = '<node id="a"/><node id="b"/>'
             f'<graph edgedefault="directed">{NODES}<edge directed="false" source="b" target="a"/></graph>',
             [(0, 1, 7), (1, 0, 7)],
         ),
-        # What stands behind a part or outside the graph does not count.
-        (
-            f'<edge source="a" target="b"/><graph edgedefault="directed">{NODES}<edge source="a" target="b">'
-            '<data key="w">5<x/>0</data></edge></graph><edge source="b" target="a"/>',
-            [(0, 1, 5)],
-        ),
     ],
 )
 def test_what_graphml_says_of_edges(tmp_path: Path, text: str, edges: list[tuple[int, int, int]]) -> None:

@@ -15,16 +15,7 @@ from gpx_schema import NAMESPACE as G
 from gpx_schema import check_gpx, place_of, track_points
 from street_samples import ATTRIBUTION, NAMES, as_written_before, exposed_book, little_book, little_town, place
 from street_samples import two_trip_book as two_trips
-from veilroute.formats import (
-    Track,
-    gpx_text,
-    playbook_geojson,
-    playbook_gpx,
-    playbook_kml,
-    route_geojson,
-    route_gpx,
-    route_kml,
-)
+from veilroute import formats
 from veilroute.streets import Itinerary, lay_route, route_itinerary
 
 K = "{http://www.opengis.net/kml/2.2}"
@@ -88,11 +79,11 @@ def read_geojson(raw: bytes) -> Found:
 
 
 FORMATS: dict[str, tuple[Callable[..., Found], Callable[[Itinerary], Found]]] = {
-    "GPX": (lambda *a, **b: read_gpx(playbook_gpx(*a, **b)), lambda route: read_gpx(route_gpx(route))),
-    "KML": (lambda *a, **b: read_kml(playbook_kml(*a, **b)), lambda route: read_kml(route_kml(route))),
+    "GPX": (lambda *a, **b: read_gpx(formats.playbook_gpx(*a, **b)), lambda route: read_gpx(formats.route_gpx(route))),
+    "KML": (lambda *a, **b: read_kml(formats.playbook_kml(*a, **b)), lambda route: read_kml(formats.route_kml(route))),
     "GeoJSON": (
-        lambda *a, **b: read_geojson(playbook_geojson(*a, **b)),
-        lambda route: read_geojson(route_geojson(route, cost=1)),
+        lambda *a, **b: read_geojson(formats.playbook_geojson(*a, **b)),
+        lambda route: read_geojson(formats.route_geojson(route, cost=1)),
     ),
 }
 """How a playbook and a route are written and read again."""
@@ -176,7 +167,7 @@ def test_candidates_that_are_not_hidden_have_no_line(kind: str) -> None:
     assert place(103) in found.points.values() or kind == "GPX"
 
 
-@pytest.mark.parametrize("write", [playbook_gpx, playbook_kml, playbook_geojson])
+@pytest.mark.parametrize("write", [formats.playbook_gpx, formats.playbook_kml, formats.playbook_geojson])
 def test_only_street_networks(line5: vr.Domain, write: Callable[[vr.Playbook], object]) -> None:
     book = vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]), vr.Privacy(k=2))
     with pytest.raises(vr.InvalidInputError, match="only street networks"):
@@ -184,8 +175,8 @@ def test_only_street_networks(line5: vr.Domain, write: Callable[[vr.Playbook], o
 
 
 def test_what_the_schema_of_gpx_asks_for() -> None:
-    text = route_gpx(lay_route(little_town(), (105, 106)))
+    text = formats.route_gpx(lay_route(little_town(), (105, 106)))
     assert 'lat="60.1710000" lon="24.9400000"' in text and "<time>" not in text
     ends = np.array([[180.0, -90.0], [179.99999999, 90.0], [-180.0, 0.0]])
-    (line,) = track_points(gpx_text([Track("t", "d", ends)], name="n"))
+    (line,) = track_points(formats.gpx_text([formats.Track("t", "d", ends)], name="n"))
     assert [lon for lon, _ in line] == [-180.0, -180.0, -180.0]

@@ -123,11 +123,6 @@ def test_directions_of_a_finite_m_show_no_member_as_the_class(written: Callable[
     assert playbook_directions(book) == playbook_directions(little_book(m=3))
 
 
-def test_a_trip_that_is_not_there_is_refused() -> None:
-    with pytest.raises(vr.InvalidInputError, match="a trip from 0 to 0"):
-        class_routes(little_book(), trip=1)
-
-
 # --- what the steps are made of: the legs of a route
 
 

@@ -6,23 +6,7 @@ import pytest
 
 import raw_turns
 import veilroute as vr
-from veilroute.streets import (
-    BOLLARDS,
-    CLOSED,
-    NETWORKS,
-    OBSTACLES,
-    Ruling,
-    Speeds,
-    Vehicle,
-    is_stopped,
-    network_called,
-    parse_kmh,
-    parse_metres,
-    parse_tonnes,
-    rule_way,
-    rules,
-    way_speeds,
-)
+from veilroute import streets
 
 BOTH, FORWARD, BACKWARD = (True, True), (True, False), (False, True)
 MILE = 1.609344
@@ -35,8 +19,8 @@ def tags_of(text: str) -> dict[str, str]:
     return {"highway": kind} | dict(pair.split("=", 1) for pair in pairs)
 
 
-def rule(network: str, text: str, *, service: bool = False) -> Ruling:
-    return rule_way(NETWORKS[network], tags_of(text), service=service)
+def rule(network: str, text: str, *, service: bool = False) -> streets.Ruling:
+    return streets.rule_way(streets.NETWORKS[network], tags_of(text), service=service)
 
 
 DIRECTIONS: list[tuple[str, tuple[bool, bool], list[str]]] = [
@@ -74,7 +58,7 @@ DIRECTIONS: list[tuple[str, tuple[bool, bool], list[str]]] = [
 @pytest.mark.parametrize(("network", "expected", "texts"), DIRECTIONS)
 def test_directions(network: str, expected: tuple[bool, bool], texts: list[str]) -> None:
     for text in texts:
-        assert rule(network, text) == Ruling(*expected), text
+        assert rule(network, text) == streets.Ruling(*expected), text
 
 
 LEFT_OUT = {
@@ -104,7 +88,7 @@ LEFT_IN = {
 @pytest.mark.parametrize("network", LEFT_OUT)
 def test_access_and_invitations(network: str) -> None:
     for text in LEFT_OUT[network]:
-        assert rule(network, text.replace("|", "")) == Ruling(False, False, text.split()[0]), text
+        assert rule(network, text.replace("|", "")) == streets.Ruling(False, False, text.split()[0]), text
     for text in LEFT_IN[network]:
         assert rule(network, text).is_in, text
     others = {"cycle": ["footway bicycle=dismount", "steps bicycle=yes"]}.get(network, [])
@@ -155,10 +139,11 @@ def test_kinds(network: str, kinds: str, others: str) -> None:
     ],
 )
 def test_barriers(text: str, stopped: list[str]) -> None:
-    assert [name for name, network in NETWORKS.items() if is_stopped(network, tags_of(text))] == stopped
-    assert set(raw_turns.STOPS_CARS) == OBSTACLES | BOLLARDS and set(raw_turns.CLOSED) <= CLOSED
-    for kind in OBSTACLES | BOLLARDS:
-        assert is_stopped(NETWORKS["drive"], {"barrier": kind}) and not is_stopped(NETWORKS["walk"], {"barrier": kind})
+    assert [name for name, network in streets.NETWORKS.items() if streets.is_stopped(network, tags_of(text))] == stopped
+    assert set(raw_turns.STOPS_CARS) == streets.OBSTACLES | streets.BOLLARDS and set(raw_turns.CLOSED) <= streets.CLOSED
+    drive, walk = streets.NETWORKS["drive"], streets.NETWORKS["walk"]
+    for kind in streets.OBSTACLES | streets.BOLLARDS:
+        assert streets.is_stopped(drive, {"barrier": kind}) and not streets.is_stopped(walk, {"barrier": kind})
 
 
 class Asked(dict[str, str]):
@@ -180,12 +165,12 @@ class Asked(dict[str, str]):
 def test_the_reader_keeps_every_tag_that_is_asked_for() -> None:
     asked: set[str] = set()
     lanes = "cycleway:left=lane cycleway:right=lane cycleway:both=lane"
-    for network in NETWORKS.values():
+    for network in streets.NETWORKS.values():
         for text in ("residential", "residential oneway=yes", f"residential oneway=yes {lanes}"):
-            rule_way(network, Asked(text, asked), service=True)
-            way_speeds(network, Asked(text, asked))
+            streets.rule_way(network, Asked(text, asked), service=True)
+            streets.way_speeds(network, Asked(text, asked))
     assert {"junction", "motorroad", "cycleway:left:oneway", "vehicle:backward", "maxspeed:backward"} <= asked
-    assert asked <= rules.KEYS
+    assert asked <= streets.rules.KEYS
 
 
 # --- speeds
@@ -207,33 +192,33 @@ LIMITS: dict[float, list[str]] = {
 @pytest.mark.parametrize("kmh", LIMITS)
 def test_limits(kmh: float) -> None:
     for text in LIMITS[kmh]:
-        assert parse_kmh(text) == pytest.approx(kmh), text
+        assert streets.parse_kmh(text) == pytest.approx(kmh), text
 
 
 @pytest.mark.parametrize(
     ("network", "text", "expected"),
     [
-        ("drive", "", Speeds(30, 30, False)),
-        ("drive", "maxspeed=40", Speeds(40, 40, True)),
-        ("drive", "maxspeed=40 maxspeed:backward=60", Speeds(40, 60, True)),
-        ("drive", "maxspeed:forward=20", Speeds(20, 30, False)),
-        ("drive", "maxspeed=signals", Speeds(30, 30, False)),
-        ("drive", "maxspeed=signals zone:maxspeed=DE:20", Speeds(20, 20, True)),
-        ("drive", "source:maxspeed=FI:urban", Speeds(50, 50, True)),
-        ("drive", "primary maxspeed=80 maxspeed:hgv=60", Speeds(80, 80, True)),
-        ("truck", "motorway", Speeds(90, 90, False)),
-        ("truck", "trunk maxspeed=100", Speeds(80, 80, True)),
-        ("truck", "primary maxspeed=80 maxspeed:hgv=60", Speeds(60, 60, True)),
+        ("drive", "", (30, 30, False)),
+        ("drive", "maxspeed=40", (40, 40, True)),
+        ("drive", "maxspeed=40 maxspeed:backward=60", (40, 60, True)),
+        ("drive", "maxspeed:forward=20", (20, 30, False)),
+        ("drive", "maxspeed=signals", (30, 30, False)),
+        ("drive", "maxspeed=signals zone:maxspeed=DE:20", (20, 20, True)),
+        ("drive", "source:maxspeed=FI:urban", (50, 50, True)),
+        ("drive", "primary maxspeed=80 maxspeed:hgv=60", (80, 80, True)),
+        ("truck", "motorway", (90, 90, False)),
+        ("truck", "trunk maxspeed=100", (80, 80, True)),
+        ("truck", "primary maxspeed=80 maxspeed:hgv=60", (60, 60, True)),
         # Others heed no limits.
-        *(("cycle", f"{kind} maxspeed=5", Speeds(16, 16, False)) for kind in ("residential", "cycleway")),
-        *(("cycle", kind, Speeds(12, 12, False)) for kind in ("track", "path")),
-        *(("cycle", kind, Speeds(10, 10, False)) for kind in ("footway", "pedestrian", "living_street")),
-        ("walk", "primary maxspeed=5", Speeds(4.8, 4.8, False)),
-        *(("walk", kind, Speeds(2.4, 2.4, False)) for kind in ("steps", "elevator")),
+        *(("cycle", f"{kind} maxspeed=5", (16, 16, False)) for kind in ("residential", "cycleway")),
+        *(("cycle", kind, (12, 12, False)) for kind in ("track", "path")),
+        *(("cycle", kind, (10, 10, False)) for kind in ("footway", "pedestrian", "living_street")),
+        ("walk", "primary maxspeed=5", (4.8, 4.8, False)),
+        *(("walk", kind, (2.4, 2.4, False)) for kind in ("steps", "elevator")),
     ],
 )
-def test_speeds(network: str, text: str, expected: Speeds) -> None:
-    assert way_speeds(NETWORKS[network], tags_of(text)) == expected
+def test_speeds(network: str, text: str, expected: tuple[float, float, bool]) -> None:
+    assert streets.way_speeds(streets.NETWORKS[network], tags_of(text)) == streets.Speeds(*expected)
 
 
 # --- sizes
@@ -251,7 +236,7 @@ TONNES: dict[float | None, list[str]] = {
 
 
 def test_metres_and_tonnes() -> None:
-    for parse, table in ((parse_metres, METRES), (parse_tonnes, TONNES)):
+    for parse, table in ((streets.parse_metres, METRES), (streets.parse_tonnes, TONNES)):
         for value, texts in table.items():
             for text in texts:
                 assert parse(text) == (None if value is None else pytest.approx(value)), text
@@ -267,11 +252,12 @@ def test_metres_and_tonnes() -> None:
     ],
 )
 def test_ways_for_a_truck(text: str, reason: str) -> None:
-    truck = network_called("truck", Vehicle(height=3.8, weight=12, length=10))
-    ruling = rule_way(truck, tags_of(text))
+    truck = streets.network_called("truck", streets.Vehicle(height=3.8, weight=12, length=10))
+    ruling = streets.rule_way(truck, tags_of(text))
     assert (ruling.reason, ruling.forward) == (reason, not reason and text != "hgv:forward=no")
     bar = {"barrier": "height_restrictor", "maxheight": "2.1"}
-    assert [is_stopped(network_called("truck", Vehicle(height=height)), bar) for height in (3, 2)] == [True, False]
+    low, lower = (streets.network_called("truck", streets.Vehicle(height=height)) for height in (3, 2))
+    assert streets.is_stopped(low, bar) and not streets.is_stopped(lower, bar)
     if reason.startswith("max"):
         assert rule("truck", text).is_in and rule("drive", text).is_in, "without a size there are no limits of size"
 
@@ -279,6 +265,6 @@ def test_ways_for_a_truck(text: str, reason: str) -> None:
 @pytest.mark.parametrize("size", [{"height": 380}, {"weight": 0}, {"length": float("nan")}, {"height": True}])
 def test_what_there_is_not(size: dict[str, float]) -> None:
     with pytest.raises(vr.InvalidInputError, match=next(iter(size))):
-        Vehicle(**size)
+        streets.Vehicle(**size)
     with pytest.raises(vr.InvalidInputError, match="drive, truck, cycle, walk"):
-        network_called("fly")
+        streets.network_called("fly")
