@@ -15,9 +15,9 @@ import pytest
 import veilroute as vr
 from commands import Command
 from gpx_schema import track_points
+from osm_files import draw_turn_town
 from plain_osm import read_plain
 from raw_turns import RawTurns
-from turn_town import draw_turn_town
 
 U_TURNS = ("dead-ends", "never", "allow")
 TRIALS = [pytest.param(40, id="40"), pytest.param(500, id="500", marks=pytest.mark.slow)]

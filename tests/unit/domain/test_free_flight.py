@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from random import Random
 
 import numpy as np
@@ -42,22 +41,6 @@ def test_moves_are_those_that_fractions_allow(num_cases: int) -> None:
         cell, ways = rng.choice([800, 1000, 1300]), rng.choice([8, 16])
         expected = plain_moves(areas, no_fly, cell, ways)
         assert moves_of(free_flight(zones(areas), zones(no_fly), cell=cell / 1000, ways=ways).domain) == expected
-
-
-def test_shortest_flights_are_those_of_networkx() -> None:
-    networkx = pytest.importorskip("networkx")
-    areas, no_fly = random_sky(Random(5))
-    no_fly.append([[(-500, -4900), (500, -4900), (500, 3500), (-500, 3500)]])  # a wall to fly round
-    domain = free_flight(zones(areas), zones(no_fly), cell=1, ways=16).domain
-    graph = networkx.DiGraph()
-    for (ax, ay), (bx, by) in plain_moves(areas, no_fly, 1000, 16):
-        graph.add_edge((ax, ay), (bx, by), weight=math.hypot(bx - ax, by - ay) / 1000)
-    assert domain.streets is not None
-    points = [(x, y) for x, y in np.rint(domain.streets.lonlat * (1.0, -1.0) * MM_PER_DEGREE).astype(int).tolist()]
-    start, there = points.index(min(points)), points.index(max(points))
-    problem = vr.Problem(domain, [vr.Trip(start, start)], [there])
-    length = networkx.shortest_path_length(graph, points[start], points[there], weight="weight")
-    assert vr.cover(problem, [there]).cost == pytest.approx(2 * length, rel=1e-3)
 
 
 def test_a_zone_is_kept_clear_of_by_a_millimetre_and_an_area_is_not_left() -> None:

@@ -6,15 +6,12 @@ import math
 import re
 from typing import Any
 
-import numpy as np
 import pytest
 
 import veilroute as vr
 from veilroute.domain import (
     Streets,
     Turns,
-    domain_from_dict,
-    domain_to_dict,
     great_circle_m,
     street_domain,
     with_rules,
@@ -62,17 +59,6 @@ def test_edges_are_sorted_with_all_that_belongs_to_them() -> None:
 def test_labels_are_as_wide_as_64_bits() -> None:
     widest = (2**63 - 1, 0, -(2**63))
     assert street_domain(**PARTS | {"labels": widest}).labels == widest
-
-
-def test_json_gives_the_same_network_back() -> None:
-    domain = street_domain(**PARTS)
-    data = domain_to_dict(domain)
-    again = domain_from_dict(data)
-    assert again.sha256 == domain.sha256
-    assert domain_to_dict(again) == data
-    assert streets_of(again).attribution == "© somebody"
-    assert again.node(502) == 1
-    assert np.array_equal(np.asarray(again.coordinates), np.asarray(domain.coordinates))
 
 
 def test_the_hash_covers_what_distances_depend_on_and_not_what_is_for_people() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.domain import checked_costs, domain_from_dict, domain_to_dict
+from veilroute.domain import checked_costs
 
 
 def test_rows_are_sorted_and_cheapest_parallel_edge_is_kept() -> None:
@@ -76,14 +76,6 @@ def test_networkx_round_trip_keeps_labels_costs_and_positions() -> None:
     assert domain.coordinates.tolist() == [[0, 1], [2, 3]]
     back = domain.to_networkx()
     assert list(back.edges(data="weight")) == [("depot", "bank", 2.5)]
-
-
-def test_plain_data_round_trip(ring6: vr.Domain, two_rooms: vr.Domain) -> None:
-    labelled = vr.Domain.from_edges(2, [0], [1], [0.5], labels=["a", "b"], coordinates=[[0, 0], [1, 1]])
-    for domain in (ring6, two_rooms, labelled):
-        again = domain_from_dict(domain_to_dict(domain))
-        assert again.sha256 == domain.sha256
-        assert again.labels == domain.labels
 
 
 def test_hash_sees_costs_edges_and_labels() -> None:

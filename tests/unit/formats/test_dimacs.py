@@ -19,17 +19,6 @@ def write(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["ny.gr", "ny.gr.gz"])
-def test_arcs_alone_are_a_plain_graph(tmp_path: Path, name: str) -> None:
-    domain = vr.read_dimacs(write(tmp_path, name, ARCS.replace("\n", "\r\n")))
-    assert domain.labels == (1, 2, 3)
-    assert domain.has_integer_costs
-    tails, heads, costs = domain.edge_arrays()
-    assert tails.tolist() == [0, 1, 1, 2]
-    assert heads.tolist() == [1, 0, 2, 0]
-    assert costs.tolist() == [803, 803, 158, 774]
-
-
 @pytest.mark.parametrize("name", ["USA-road-d.NY.co", "USA-road-d.NY.co.gz"])
 def test_coordinates_beside_the_arcs_are_used(tmp_path: Path, name: str) -> None:
     arcs = write(tmp_path, "USA-road-d.NY.gr", ARCS)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -121,22 +119,6 @@ def test_the_more_special_kind_holds_as_well() -> None:
     relation = restriction(tags, 1, 22, 2)
     assert banned(build(relation)) == [(12, 22, 32)], "so it stands there, whatever it is called"
     assert len(banned(build(relation, network="truck"))) == 4
-
-
-def test_barriers_leave_a_dead_end_on_each_side() -> None:
-    ways = pack_ways(CROSSING, PLACES)
-    cut = build_network(replace(ways, barriers={22: {"barrier": "bollard"}, 24: {"barrier": "bollard"}}))
-    assert cut.report.num_barriers == 1, "24 is a dead end already"
-    domain = cut.domain
-    tails, heads, _ = domain.edge_arrays()
-    pairs = {(domain.label(a), domain.label(b)) for a, b in zip(tails.tolist(), heads.tolist(), strict=True)}
-    ends = {b for a, b in pairs if a in (12, 21)} | {b for a, b in pairs if b in (22, -1, -2, -3)}
-    assert ends == {22, -1, -2, -3}
-    assert (12, 22) in pairs
-    assert not {(22, 23), (22, 21), (22, 32)} & pairs
-    assert cut.domain.num_edges == build().domain.num_edges
-    low = build_network(replace(ways, barriers={22: {"barrier": "bollard", "bicycle": "yes"}}), network="cycle")
-    assert low.report.num_barriers == 0
 
 
 def test_a_long_search_ends() -> None:
