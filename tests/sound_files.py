@@ -56,6 +56,12 @@ def raw(content: bytes | str) -> Writer:
     return lambda path: path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
 def table(
     header: str, row: str = "{name}{s}{lat}{s}{lon}", *, s: str = ",", encoding: str = "utf-8", mark: bytes = b"",
     ends: str = "\n", comma: bool = False,

@@ -5,17 +5,8 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from sound_files import Writer, raw, workbook
+from sound_files import NODES, Writer, raw, workbook, write
 from veilroute.domain import great_circle_m
-
-NODES = "id,lat,lon\n7,60.17,24.90\n3,60.17,24.91\n5,60.18,24.91\n"
-
-
-def write(folder: Path, text: str, name: str = "city.csv") -> Path:
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
-
 
 EDGE_FILES: dict[str, tuple[str, Writer, int, int, str]] = {
     "from_, to_, distance": ("e.csv", raw("from_,to_,distance,oneway\n1,2,5,no\n2,3,6,yes\n"), 3, 3, ""),
@@ -44,7 +35,7 @@ def rows_in_both_directions(num_both: int, num_rows: int) -> str:
 
 @pytest.mark.parametrize(("num_rows", "is_directed"), [(20, True), (21, False)])
 def test_a_tenth_of_the_rows_in_both_directions_is_enough(tmp_path: Path, num_rows: int, is_directed: bool) -> None:
-    path = write(tmp_path, rows_in_both_directions(2, num_rows))
+    path = write(tmp_path, "city.csv", rows_in_both_directions(2, num_rows))
     assert vr.read_edge_list(path).num_edges == (num_rows if is_directed else 2 * (num_rows - 1))
     assert vr.read_edge_list(path, oneway=True).num_edges == num_rows
     assert vr.read_edge_list(path, oneway=False).num_edges == 2 * (num_rows - 1)
@@ -59,20 +50,20 @@ def test_a_tenth_of_the_rows_in_both_directions_is_enough(tmp_path: Path, num_ro
     ],
 )
 def test_commas_and_points_by_the_other_numbers_of_the_column(tmp_path: Path, rows: str, costs: list[float]) -> None:
-    domain = vr.read_edge_list(write(tmp_path, f"from;to;cost\n{rows}"))
+    domain = vr.read_edge_list(write(tmp_path, "city.csv", f"from;to;cost\n{rows}"))
     assert sorted(set(domain.costs.tolist())) == costs
 
 
 def test_text_ids_are_ascending_and_numbers_by_value(tmp_path: Path) -> None:
-    assert vr.read_edge_list(write(tmp_path, "from,to,cost\nb,a,1.5\na,10,1\n")).labels == ("10", "a", "b")
-    assert vr.read_edge_list(write(tmp_path, "from,to,cost\n10,9,1\n")).labels == (9, 10)
-    assert vr.read_edge_list(write(tmp_path, "from,to,cost\n1,0,1\n")).labels is None
+    assert vr.read_edge_list(write(tmp_path, "city.csv", "from,to,cost\nb,a,1.5\na,10,1\n")).labels == ("10", "a", "b")
+    assert vr.read_edge_list(write(tmp_path, "city.csv", "from,to,cost\n10,9,1\n")).labels == (9, 10)
+    assert vr.read_edge_list(write(tmp_path, "city.csv", "from,to,cost\n1,0,1\n")).labels is None
 
 
 def test_places_beside_the_edges_make_streets(tmp_path: Path) -> None:
-    write(tmp_path, NODES, "city.nodes.csv")
+    write(tmp_path, "city.nodes.csv", NODES)
     text = 'from,to,seconds,metres,name,highway,oneway\n7,3,60,600,"Mannerheimintie, east",primary,no\n3,5,90,,,,\n'
-    domain = vr.read_edge_list(write(tmp_path, text))
+    domain = vr.read_edge_list(write(tmp_path, "city.csv", text))
     assert domain.labels == (7, 3, 5)
     assert domain.costs.tolist() == [60, 60, 90]
     streets = domain.streets
@@ -96,18 +87,18 @@ def test_places_beside_the_edges_make_streets(tmp_path: Path) -> None:
 )
 def test_the_unit_follows_from_the_columns(tmp_path: Path, columns: str, unit: str, length: float) -> None:
     rows = "7,3,600,42" if "," in columns else "7,3,600"
-    nodes = write(tmp_path, NODES.replace("lat,lon", "latitude,LNG"), "places.csv")
-    streets = vr.read_edge_list(write(tmp_path, f"from,to,{columns}\n{rows}\n"), nodes, oneway=True).streets
+    nodes = write(tmp_path, "places.csv", NODES.replace("lat,lon", "latitude,LNG"))
+    streets = vr.read_edge_list(write(tmp_path, "city.csv", f"from,to,{columns}\n{rows}\n"), nodes, oneway=True).streets
     assert streets is not None
     assert streets.unit == unit
     assert streets.lengths.tolist() == [length]
 
 
 def test_x_and_y_are_a_plane(tmp_path: Path) -> None:
-    nodes = write(tmp_path, "id,x,y\na,1000,2\nb,3,4.5\n", "places.csv")
-    domain = vr.read_edge_list(write(tmp_path, "from,to,cost\na,b,1\n"), nodes)
+    nodes = write(tmp_path, "places.csv", "id,x,y\na,1000,2\nb,3,4.5\n")
+    domain = vr.read_edge_list(write(tmp_path, "city.csv", "from,to,cost\na,b,1\n"), nodes)
     assert domain.streets is None
     assert domain.coordinates is not None
     assert domain.coordinates.tolist() == [[1000, 2], [3, 4.5]]
-    ids = write(tmp_path, "id\nb\na\n", "ids.csv")
-    assert vr.read_edge_list(write(tmp_path, "from,to,cost\na,b,1\n"), ids).labels == ("b", "a")
+    ids = write(tmp_path, "ids.csv", "id\nb\na\n")
+    assert vr.read_edge_list(write(tmp_path, "city.csv", "from,to,cost\na,b,1\n"), ids).labels == ("b", "a")

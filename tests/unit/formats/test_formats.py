@@ -6,14 +6,8 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from sound_files import INSTANCE
+from sound_files import INSTANCE, write
 from veilroute.formats import Instance, read_domain, write_movingai
-
-
-def write(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
 
 
 def test_map_round_trip(tmp_path: Path) -> None:

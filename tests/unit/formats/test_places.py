@@ -8,21 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import sound_files as sf
 import veilroute as vr
-from sound_files import (
-    PLACES,
-    Writer,
-    collection,
-    feature,
-    geojson,
-    geopackage,
-    gpx,
-    kml_text,
-    kmz,
-    raw,
-    table,
-    workbook,
-)
+from sound_files import PLACES, Writer, collection, feature, geopackage, raw, table, workbook, write
 from veilroute.domain import great_circle_m
 from veilroute.formats import read_places
 from veilroute.streets import Place
@@ -60,15 +48,15 @@ PLACE_FILES: dict[str, tuple[str, Writer]] = {
     "workbook, rows left out": (
         "a.xlsx", workbook([(), ("note", "name", "lat", "lon"), (), *((None, *place) for place in PLACES), ()]),
     ),
-    "GeoJSON": ("a.geojson", geojson()),
-    "GeoJSON, capitals and a mark": ("a.json", geojson(key="NAME", mark=codecs.BOM_UTF8)),
-    "GPX 1.1": ("a.gpx", gpx()),
+    "GeoJSON": ("a.geojson", sf.geojson()),
+    "GeoJSON, capitals and a mark": ("a.json", sf.geojson(key="NAME", mark=codecs.BOM_UTF8)),
+    "GPX 1.1": ("a.gpx", sf.gpx()),
     "GPX 1.0 in Latin-1, with a track": (
-        "a.GPX", gpx(version="1.0", encoding="ISO-8859-1", more='<trk><trkseg><trkpt lat="1" lon="2"/></trkseg></trk>'),
+        "a.GPX", sf.gpx(version="1.0", encoding="ISO-8859-1", more='<trk><trkpt lat="1" lon="2"/></trk>'),
     ),
-    "KML": ("a.kml", raw(kml_text())),
-    "KML with folders and data": ("a.kml", raw(kml_text(extended=True))),
-    "KMZ": ("a.kmz", kmz),
+    "KML": ("a.kml", raw(sf.kml_text())),
+    "KML with folders and data": ("a.kml", raw(sf.kml_text(extended=True))),
+    "KMZ": ("a.kmz", sf.kmz),
     "GeoPackage": ("a.gpkg", geopackage()),
     "GeoPackage, sets of one point": ("a.gpkg", geopackage(is_multi=True)),
 }  # fmt: skip
@@ -86,12 +74,6 @@ def test_the_same_places_in_every_kind_of_file(kind: str, tmp_path: Path) -> Non
 
 
 CSV = "name,lat,lon,role\nDepot,60.17,24.93,start\nKamppi,60.168,24.931,\nForum,60.169,24.938,candidate\n"
-
-
-def write(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
 
 
 def test_a_table(tmp_path: Path) -> None:

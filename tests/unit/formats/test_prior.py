@@ -8,17 +8,11 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from sound_files import GRID, PRIOR, SPOTS, collection, feature
+from sound_files import GRID, PRIOR, SPOTS, collection, feature, write
 from veilroute.domain import street_domain
 from veilroute.formats import read_prior
 
 NAMES: dict[Hashable, str] = {(0, 1): "Vault", (1, 2): "Tea room"}
-
-
-def write(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
 
 
 def town() -> vr.Domain:
