@@ -257,7 +257,7 @@ def run_with(files: dict[str, bytes], command: list[str], stdin: str = "") -> tu
         faulthandler.cancel_dump_traceback_later()
         for name in files:
             Path(name).unlink()
-    text = "" if said.closed else said.getvalue().decode("utf-8", "replace")  # type: ignore[attr-defined]
+    text = "" if said.closed else said.getvalue().decode("utf-8", "replace")
     return code, judge(code, text, peak_memory_mb() or 0.0)
 
 
@@ -283,9 +283,9 @@ def judge(code: int, err: str, memory_mb: float) -> str:
 def problems(arguments: list[str], folder: Path) -> Iterator[str]:
     """What is wrong with each case; if the process ends, the case that ended it is in ``case.txt``."""
     if arguments[0] == "large":
-        for name, raw, command in large_files():
+        for name, raw, words in large_files():
             Path("case.txt").write_text(name)
-            _, problem = run_with({name: raw}, command.replace("OF", name).split())
+            _, problem = run_with({name: raw}, words.replace("OF", name).split())
             yield f"{name}: {problem}" if problem else ""
         return
     first, last = map(int, arguments)

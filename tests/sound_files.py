@@ -111,16 +111,15 @@ def gpx(*, version: str = "1.1", encoding: str = "UTF-8", more: str = "") -> Wri
     return raw(text.encode(encoding))
 
 
-def kml_text(*, extended: bool = False) -> str:
-    """Placemarks, in a folder and with data of their own where wanted."""
-    marks = ""
-    for name, lat, lon in PLACES:
-        data = '<ExtendedData><Data name="Role"><value>candidate</value></Data></ExtendedData>' if extended else ""
-        point = f"<Point><coordinates>\n {lon},{lat},0 </coordinates></Point>"
-        marks += f"<Placemark><name>{name}</name>{data}{point}</Placemark>\n"
-    marks = f"<Folder><name>Shops</name>{marks}</Folder>" if extended else marks
+def kml_text() -> str:
+    """Placemarks in a folder, with data of their own."""
+    data = '<ExtendedData><Data name="Role"><value>candidate</value></Data></ExtendedData>'
+    marks = "".join(
+        f"<Placemark><name>{name}</name>{data}<Point><coordinates>\n {lon},{lat},0 </coordinates></Point></Placemark>\n"
+        for name, lat, lon in PLACES
+    )
     head = '<?xml version="1.0" encoding="UTF-8"?>\n<kml xmlns="http://www.opengis.net/kml/2.2"><Document>'
-    return f"{head}<name>All</name>{marks}</Document></kml>\n"
+    return f"{head}<name>All</name><Folder><name>Shops</name>{marks}</Folder></Document></kml>\n"
 
 
 def kmz(path: Path) -> None:

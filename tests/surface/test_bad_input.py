@@ -58,8 +58,6 @@ def test_unreadable_playbooks(command: Command, planned: Path, tmp_path: Path) -
     text = planned.read_text()
     (tmp_path / "later.json").write_text(text.replace("veilroute-playbook/1", "veilroute-playbook/2"))
     assert_refused(command("audit", "later.json"), "veilroute-playbook/2", "this version reads veilroute-playbook/1")
-    assert_refused(command("draw", planned, "-o", "a.gif"), ".png, .svg, .pdf")
-    assert_refused(command("route", planned, "--transit", "0,0", "--format", "xml"), "gpx, geojson, kml or directions")
     assert_refused(command("plan", planned), "not a veilroute instance")
 
 

@@ -22,20 +22,6 @@ NUM_QUICK, NUM_ALL, NUM_SHARDS = 312, 20_000, 10
 LONG = "x" * 10**6
 
 
-@pytest.mark.parametrize("key", ["a\u0000b.map", "den101d.map", "a\n\u001b[31m.map"])
-def test_an_index_of_maps_with_a_null_byte(command: Command, key: str) -> None:
-    cache = Path("cache/maps")
-    cache.mkdir(parents=True)
-    (cache / "added.json").write_text(json.dumps({key: "a\0b"}))
-    outcome = command("plan", "den101d.map", "--start", "0,0", "--goal", "1,1", "--random-candidates", 3)
-    assert_refused(outcome)
-    listed = command("maps", "list", "--json")
-    if key.isprintable():
-        assert listed.code == 0
-    else:
-        assert_refused(listed, "added.json", "delete it")
-
-
 def test_a_report_shows_no_label_whole(command: Command, building: Path) -> None:
     planned = building.with_name("book.json")
     few = ("--start", "1,18", "--goal", "2,20", "--random-candidates", 4, "-o", planned)

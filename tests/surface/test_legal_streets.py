@@ -161,15 +161,3 @@ def test_costs_are_those_of_a_plain_search(
             assert not walk or raw.law.faults(raw.nodes_along(walk)) == []
         num_found += bool(found.walk)
     assert num_found > num / 4
-
-
-def test_rules_survive_files(tmp_path: Path) -> None:
-    raw = Raw(draw_turn_town(tmp_path / "kept.osm", 3))
-    assert raw.domain.turns is not None
-    assert any(len(stretch) > 3 for stretch in raw.domain.turns.banned)
-    for name in ("kept.json", "kept.npz"):
-        vr.write_network(raw.domain, tmp_path / name)
-        again = vr.read_network(tmp_path / name)
-        assert again.turns == raw.domain.turns
-        assert again.sha256 == raw.domain.sha256
-    assert Raw(tmp_path / "kept.osm").domain.sha256 == raw.domain.sha256

@@ -56,11 +56,6 @@ def test_edges_are_sorted_with_all_that_belongs_to_them() -> None:
     assert len(streets.line(1, 2, 2)) == 4
 
 
-def test_labels_are_as_wide_as_64_bits() -> None:
-    widest = (2**63 - 1, 0, -(2**63))
-    assert street_domain(**PARTS | {"labels": widest}).labels == widest
-
-
 def test_the_hash_covers_what_distances_depend_on_and_not_what_is_for_people() -> None:
     plain = street_domain(**PARTS).sha256
     assert street_domain(**PARTS | {"names": ["", "A", "B"], "shape_ptr": None, "shape": None}).sha256 == plain

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from door_towns import winding_town
 from veilroute.domain import street_domain
 from veilroute.formats import read_network_cache, write_network_cache
 
@@ -39,7 +40,7 @@ def harbour(**changes: Any) -> vr.Domain:
 def everything(domain: vr.Domain) -> list[object]:
     """All that a domain holds, as plain values with their types."""
     arrays: list[Any] = [domain.indptr, domain.indices, domain.costs, domain.coordinates]
-    plain: list[object] = [domain.sha256, domain.labels]
+    plain: list[object] = [domain.sha256, domain.labels, domain.turns]
     if domain.streets is not None:
         parts = vars(domain.streets)
         arrays += [part for part in parts.values() if isinstance(part, np.ndarray)]
@@ -58,6 +59,7 @@ def domains() -> list[vr.Domain]:
         vr.Domain.from_edges(3, [0, 1], [1, 2], [1, 2], labels=tuples),
         vr.Domain.from_edges(1, [], [], []),
         vr.generate_streets(5, 5, seed=1),
+        winding_town(1, u_turns="allow", u_turn_cost=9.0),
     ]
 
 

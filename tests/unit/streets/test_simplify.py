@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veilroute.domain import largest_component, strong_components
-from veilroute.streets import join_segments, nodes_between
+from veilroute.streets import join_segments
 
 Pairs = list[tuple[int, int]]
 
@@ -106,23 +106,6 @@ def test_joining_keeps_lengths_and_all_distances_between_junctions(
     for start in np.flatnonzero(chains.is_junction).tolist():
         plain = distances(segments, start)
         assert distances(edges, start) == {n: far for n, far in plain.items() if chains.is_junction[n]}
-
-
-@settings(max_examples=150, deadline=None)
-@given(street_plans())
-def test_parted_edges_are_single(plan: tuple[int, list[tuple[int, int, int]]]) -> None:
-    num_nodes, segments = plan
-    tails, heads, _ = np.array(segments, dtype=np.int64).reshape(-1, 3).T
-    between = nodes_between(join_segments(num_nodes, tails, heads), tails, heads)
-    chains = join_segments(num_nodes, tails, heads, between)
-    assert sorted(chains.segments.tolist()) == list(range(len(segments))), "each segment is in one edge"
-    seen: dict[tuple[int, int], int] = {}
-    for first, last in zip(chains.ptr[:-1].tolist(), chains.ptr[1:].tolist(), strict=True):
-        pair = int(tails[chains.segments[first]]), int(heads[chains.segments[last - 1]])
-        assert pair[0] != pair[1]
-        # Only the very same stretch may be there twice.
-        assert max(seen.get(pair, 1), 1 if pair not in seen else last - first) == 1
-        seen[pair] = max(seen.get(pair, 0), last - first)
 
 
 @settings(max_examples=100, deadline=None)
