@@ -180,6 +180,9 @@ class Harmful:
         return (open, (self.path, "w"))
 
 
+FORMS = {"script": ["-c", "import sys; sys.argv[0] = 'veilroute'; from veilroute_start import main; main()"]}
+FORMS["module"] = ["-m", "veilroute"]
+"""How the program can be started."""
 SPY = """
 import sys
 
@@ -196,17 +199,16 @@ sys.meta_path.insert(0, Spy())
 
 
 @posix
-@pytest.mark.parametrize("form", ["script", "module"])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("words", ["route --transit 4,8", "fleet --orders -", "plan --transit 4,8"])
 def test_f12_no_core_dump_while_a_secret_is_in_memory(tmp_path: Path, form: str, words: str) -> None:
     """It is forbidden before the first module of the package is imported: the secret may be among what was typed."""
     (tmp_path / "sitecustomize.py").write_text(SPY)
     found = os.pathsep.join([str(tmp_path), *sys.path])
-    script = ["-c", "from veilroute_start import main; main()"] if form == "script" else ["-m", "veilroute"]
     env = {**os.environ, "PYTHONPATH": found}
     said = [
         subprocess.run(
-            [sys.executable, *script, *typed.split()], env=env, stdin=subprocess.DEVNULL,
+            [sys.executable, *FORMS[form], *typed.split()], env=env, stdin=subprocess.DEVNULL,
             capture_output=True, text=True, cwd=tmp_path, preexec_fn=allow_core_dumps,
         ).stdout.split()
         for typed in (words, "audit book.json")
@@ -231,11 +233,10 @@ def heed_ctrl_c() -> None:
 
 
 @posix
-@pytest.mark.parametrize("form", ["script", "module"])
+@pytest.mark.parametrize("form", FORMS)
 def test_ctrl_c_while_python_imports_ends_with_one_line(form: str) -> None:
-    script = ["-c", "import sys; sys.argv[0] = 'veilroute'; from veilroute_start import main; main()"]
     running = subprocess.Popen(
-        [sys.executable, "-X", "importtime", *(script if form == "script" else ["-m", "veilroute"]), "demo"],
+        [sys.executable, "-X", "importtime", *FORMS[form], "demo"],
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, preexec_fn=heed_ctrl_c,
     )  # fmt: skip
     assert running.stderr is not None

@@ -74,10 +74,7 @@ def test_reasons(candidates: list[int], given: dict[str, object], words: dict[in
 def test_kinds_and_who_it_is_parted_from() -> None:
     assert {obstacle.kind for obstacle in obstacles([4, 5, 6, 1, 7]).values()} == {"uncoverable"}
     found = obstacles([7, 8])
-    assert [(found[label].kind, found[label].parted_from) for label in (7, 8)] == [
-        ("unprotected", (8,)),
-        ("unprotected", (7,)),
-    ]
+    assert [(found[at].kind, found[at].parted_from) for at in (7, 8)] == [("unprotected", (8,)), ("unprotected", (7,))]
 
 
 def test_the_streets_in_the_way_are_named_but_three_at_most() -> None:

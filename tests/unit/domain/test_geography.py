@@ -72,12 +72,10 @@ def test_the_hash_covers_what_distances_depend_on_and_not_what_is_for_people() -
     [
         ({"unit": "hours"}, "streets.unit: expected seconds or metres"),
         ({"lonlat": [(60.1, 124.9), (60.1, 24.91), (60.11, 24.91)]}, "streets.lonlat: expected longitudes from -180"),
-        ({"lengths": [1.0]}, "streets.lengths: expected one length for each of 5 edges, got 1"),
         ({"lengths": [200.0, 120.0, math.nan, 5.0, 130.0]}, "streets.lengths[2].cost: expected a finite number"),
         ({"name_ids": [3, 0, 0, 0, 0]}, "streets.names: expected numbers from 0 to 2"),
         ({"labels": [2**63, 2, 3]}, "labels: expected an integer"),
         ({"shape_ptr": [0, 2, 1, 3, 4, 4]}, "streets.shape_ptr: expected 6 offsets"),
-        ({"shape": [(0.0, 0.0)]}, "streets.shape: expected 4 points"),
         ({"names": ["", "a\nb", "c"]}, "streets.names: expected printable text"),
         ({"costs": [1.0]}, "edges: expected tails, heads and costs of equal length"),
     ],

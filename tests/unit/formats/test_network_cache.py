@@ -54,11 +54,9 @@ def domains() -> list[vr.Domain]:
         harbour(),
         harbour(labels=None, unit="metres", costs=[700, 700, 800, 800], shape_ptr=None, shape=None),
         harbour(labels=["a", "b", "ö"], names=("",), name_ids=None, attribution=""),
-        vr.Domain.from_edges(3, [0, 1], [1, 2], [1, 2]),
         vr.Domain.from_edges(3, [0, 1], [1, 2], [1.5, 2], labels=[-5, 0, 5], coordinates=[[0, 0], [1, 2], [3, 4]]),
         vr.Domain.from_edges(3, [0, 1], [1, 2], [1, 2], labels=tuples),
         vr.Domain.from_edges(1, [], [], []),
-        vr.generate_streets(5, 5, seed=1),
         winding_town(1, u_turns="allow", u_turn_cost=9.0),
     ]
 

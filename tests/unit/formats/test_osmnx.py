@@ -91,7 +91,6 @@ def test_undirected_graphs_count_both_ways_and_turn_the_bends() -> None:
     assert domain.streets is not None
     assert domain.streets.line(0, 1, 0)[1:3, 0].tolist() == [24.902, 24.906]
     assert domain.streets.line(1, 0, 1)[1:3, 0].tolist() == [24.906, 24.902]
-    assert domain.streets.attribution == ""
     beside = vr.domain_from_osmnx(spoiled(edge={"geometry": Line((24.91, 60.17), (24.9199, 60.17))}))
     assert beside.streets is not None
     assert beside.streets.line(1, 2, 1)[:, 0].tolist() == [24.91, 24.9199, 24.92]

@@ -30,11 +30,9 @@ PLACE_FILES: dict[str, tuple[str, Writer]] = {
     "semicolons, decimal commas": ("a.csv", table("name;lat;lon", s=";", comma=True)),
     "quoted decimal commas": ("a.csv", table("name,lat,lon", '{name},"{lat}","{lon}"', comma=True)),
     "line ends of old Macs": ("a.csv", table("name,lat,lon", ends="\r")),
-    "empty lines": ("a.csv", table("\n\nname,lat,lon\n,,\n", ends="\n\n")),
     "east and west": ("a.csv", table("name,lat,lon,x,y", "{name},{lat},{lon},1,2")),
     "other columns, quotes": ("a.csv", table("no,name,phone,lat,lng", '1,"{name}","09, 12",{lat},{lon}')),
     "both in one, four commas": ("a.csv", table("name;gps", "{name};{lat},{lon}", comma=True)),
-    "both in one, longitude first with letters": ("a.csv", table("name;gps", "{name};{lon} E {lat} N")),
     "well-known text": ("a.csv", table("name;WKT", "{name};POINT ({lon} {lat})")),
     "degrees, minutes, seconds": (
         "a.csv", raw("name;gps\n" + "".join(f"{n};{in_seconds(y)}N {in_seconds(x)}E\n" for n, y, x in PLACES)),

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from gpx_schema import NAMESPACE, check_gpx
 from street_samples import NAMES, as_written_before, little_book, little_town
 from veilroute.domain import street_domain
-from veilroute.formats import route_gpx
 from veilroute.streets import (
     class_routes,
     lay_route,
@@ -77,9 +75,6 @@ def test_steps_add_up_and_stand_where_they_are_done() -> None:
     assert texts(105) == ["Arrive"]
     itinerary = lay_route(little_town(), (105, 109, 110, 111, 112, 108))
     steps = directions(itinerary)
-    turns = check_gpx(route_gpx(itinerary, steps=steps)).findall(f"{NAMESPACE}rte/{NAMESPACE}rtept")
-    assert [(float(turn.attrib["lon"]), float(turn.attrib["lat"])) for turn in turns] == [step.place for step in steps]
-    assert [turn.findtext(f"{NAMESPACE}name") for turn in turns] == [step.text for step in steps]
     assert math.fsum(step.metres for step in steps) == pytest.approx(itinerary.metres)
     assert math.fsum(step.seconds or 0 for step in steps) == pytest.approx(itinerary.cost)
     assert [step.place for step in steps[:-1]] == [tuple(itinerary.legs[i].line[0].tolist()) for i in (0, 1, 4)]

@@ -5,54 +5,11 @@ from collections import defaultdict
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veilroute.domain import largest_component, strong_components
 from veilroute.streets import join_segments
-
-Pairs = list[tuple[int, int]]
-
-
-def join(num_nodes: int, pairs: Pairs) -> tuple[list[int], list[list[int]]]:
-    """The junctions, and the nodes along each edge."""
-    tails, heads = (np.array([pair[end] for pair in pairs], dtype=np.int64) for end in (0, 1))
-    chains = join_segments(num_nodes, tails, heads)
-    edges = []
-    for first, last in zip(chains.ptr[:-1], chains.ptr[1:], strict=True):
-        segments = chains.segments[first:last]
-        assert (heads[segments[:-1]] == tails[segments[1:]]).all()
-        edges.append([*tails[segments].tolist(), int(heads[segments[-1]])])
-    return np.flatnonzero(chains.is_junction).tolist(), sorted(edges)
-
-
-def two_way(*nodes: int) -> Pairs:
-    pairs = list(pairwise(nodes))
-    return pairs + [(head, tail) for tail, head in pairs]
-
-
-def one_way(*nodes: int) -> Pairs:
-    return list(pairwise(nodes))
-
-
-@pytest.mark.parametrize(
-    ("pairs", "junctions", "edges"),
-    [
-        ([], [], []),
-        (two_way(0, 1, 2) + two_way(1, 3, 4), [0, 1, 2, 4], [[0, 1], [1, 0], [1, 2], [1, 3, 4], [2, 1], [4, 3, 1]]),
-        # A one-way street begins at a junction; so do two that run against each other.
-        (two_way(0, 1) + one_way(1, 2, 3), [0, 1, 3], [[0, 1], [1, 0], [1, 2, 3]]),
-        ([(0, 1), (2, 1)], [0, 1, 2], [[0, 1], [2, 1]]),
-        # A loop at a junction keeps its bends, a ring by itself its lowest node.
-        (two_way(0, 1) + one_way(1, 2, 3, 1), [0, 1], [[0, 1], [1, 0], [1, 2, 3, 1]]),
-        (two_way(4, 3, 5, 4), [3], [[3, 4, 5, 3], [3, 5, 4, 3]]),
-        # Two ways over the same stretch lose nothing.
-        ([(0, 1), (0, 1), (1, 2), (1, 2)], [0, 1, 2], [[0, 1], [0, 1], [1, 2], [1, 2]]),
-    ],
-)
-def test_streets_become_edges(pairs: Pairs, junctions: list[int], edges: list[list[int]]) -> None:
-    assert join(6, pairs) == (junctions, edges)
 
 
 @st.composite
