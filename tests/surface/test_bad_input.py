@@ -42,7 +42,10 @@ def test_bad_options(command: Command, building: Path, options: tuple[str, ...],
     assert_refused(command("plan", building, *options), *words)
 
 
-def test_missing_files_and_unknown_formats(command: Command, tmp_path: Path) -> None:
+def test_missing_files_and_unknown_formats(command: Command, planned: Path, tmp_path: Path) -> None:
+    (tmp_path / "later.json").write_text(planned.read_text().replace("veilroute-playbook/1", "veilroute-playbook/2"))
+    assert_refused(command("audit", "later.json"), "veilroute-playbook/2", "this version reads veilroute-playbook/1")
+    assert_refused(command("plan", planned), "not a veilroute instance")
     assert_refused(command("plan", "nowhere.map", *GOOD), "veilroute maps get")
     assert_refused(command("plan", "nowhere.json"), "no such file")
     assert_refused(command("plan", tmp_path), "one of .in, .json, .map, .scen")
@@ -50,13 +53,6 @@ def test_missing_files_and_unknown_formats(command: Command, tmp_path: Path) -> 
     (tmp_path / "a.json").write_text(json.dumps(sound_files.GRAPH))
     assert_refused(command("convert", "a.json", "a.xml"), "one of .json, .in, .map")
     assert_refused(command("convert", "a.json", "no/such/folder/b.json"), "check the path")
-
-
-def test_unreadable_playbooks(command: Command, planned: Path, tmp_path: Path) -> None:
-    text = planned.read_text()
-    (tmp_path / "later.json").write_text(text.replace("veilroute-playbook/1", "veilroute-playbook/2"))
-    assert_refused(command("audit", "later.json"), "veilroute-playbook/2", "this version reads veilroute-playbook/1")
-    assert_refused(command("plan", planned), "not a veilroute instance")
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
 
 import veilroute as vr
+from sound_files import workbook
 from veilroute import Customer, FileFormatError, ManyProblemsError, Terms, Van
 from veilroute.domain import Label
 from veilroute.errors import Problems
@@ -58,13 +58,9 @@ def test_lists_and_tables_in_any_encoding(book: vr.Playbook, text: str, encoding
 
 
 @pytest.mark.parametrize("rows", [[["Baker"], ["Dörte"]], [["Order", "Customer"], [17, "Baker"], [18, "Dörte"]]])
-def test_workbooks(book: vr.Playbook, rows: list[list[object]]) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    workbook, raw = openpyxl.Workbook(), io.BytesIO()
-    for row in rows:
-        workbook.active.append(row)
-    workbook.save(raw)
-    assert touched(book, raw.getvalue()) == (number_of(book, 2, 4), [])
+def test_workbooks(book: vr.Playbook, tmp_path: Path, rows: list[list[object]]) -> None:
+    workbook(rows)(tmp_path / "orders.xlsx")
+    assert touched(book, (tmp_path / "orders.xlsx").read_bytes()) == (number_of(book, 2, 4), [])
 
 
 def test_a_first_line_that_may_be_a_header_or_a_customer_is_refused(book: vr.Playbook) -> None:
