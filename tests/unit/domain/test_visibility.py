@@ -12,13 +12,6 @@ def seen_from(domain: vr.Domain, visibility: vr.Visibility, label: object) -> li
     return [domain.label(node) for node in watchers.tolist()]
 
 
-def test_walking_distance_counts_from_the_watcher_to_the_candidate(ring6: vr.Domain) -> None:
-    # 2 is reached from 1 at 2 and from 0 at 3; from 3 it takes the whole ring.
-    assert seen_from(ring6, vr.WithinDistance(2), 2) == [1, 2]
-    assert seen_from(ring6, vr.WithinDistance(3), 2) == [0, 1, 2]
-    assert seen_from(ring6, vr.WithinDistance(0), 2) == [2]
-
-
 def test_a_single_corner_may_be_brushed_but_not_a_gap_between_two() -> None:
     one = vr.grid_domain([".@", ".."])
     assert (1, 1) in seen_from(one, vr.LineOfSight(2), (0, 0))

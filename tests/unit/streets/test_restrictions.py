@@ -98,7 +98,6 @@ REASONS = ("other", "conditional", "unclear", "incomplete")
     ("tags", "holds"),
     [
         ({"restriction": "no_left_turn"}, ["drive", "truck", "cycle"]),
-        ({"restriction": "no_left_turn", "except": "motor_vehicle"}, ["cycle"]),
         ({"restriction:hgv": "no_left_turn"}, ["truck"]),
         ({"restriction:motorcar": "no_left_turn"}, ["drive"]),
         ({"restriction:foot": "no_left_turn"}, ["walk"]),
