@@ -39,6 +39,6 @@ def test_drawn_candidates_are_on_the_way_and_repeatable() -> None:
 def test_sizes_and_shares_are_checked() -> None:
     for given in ({"height": 5}, {"width": 3}, {"height": 2.5}):
         with pytest.raises(vr.InvalidInputError, match="generate_rooms"):
-            vr.generate_rooms(**given, seed=0)  # type: ignore[arg-type]
+            vr.generate_rooms(**given, seed=0)
     with pytest.raises(vr.InvalidInputError, match="one_way_share"):
         vr.generate_streets(seed=0, one_way_share=2)

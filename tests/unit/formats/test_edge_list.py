@@ -80,7 +80,6 @@ def test_places_beside_the_edges_make_streets(tmp_path: Path) -> None:
     ("columns", "unit", "length"),
     [
         ("metres", "metres", 600),
-        ("cost", "metres", 600),
         ("seconds", "seconds", pytest.approx(553, abs=1)),
         ("cost,length", "seconds", 42),
     ],
@@ -100,5 +99,3 @@ def test_x_and_y_are_a_plane(tmp_path: Path) -> None:
     assert domain.streets is None
     assert domain.coordinates is not None
     assert domain.coordinates.tolist() == [[1000, 2], [3, 4.5]]
-    ids = write(tmp_path, "ids.csv", "id\nb\na\n")
-    assert vr.read_edge_list(write(tmp_path, "city.csv", "from,to,cost\na,b,1\n"), ids).labels == ("b", "a")
