@@ -16,7 +16,6 @@ ENDS = ("--start", "1,18", "--goal", "32,60")
 GOOD = (*ENDS, "--random-candidates", "6")
 TOWN_ENDS = ("--start", "60.17,24.94", "--goal", "60.171,24.942")
 TOWN_GOOD = (*TOWN_ENDS, "--candidates", "60.17,24.942 60.171,24.94")
-SPAN = "latitude 60.170 to 60.171, longitude 24.938 to 24.946"
 SWAPPED = "this looks like longitude,latitude, so write 60.17,24.94"
 
 
