@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -84,28 +83,6 @@ def directions(tags: dict[str, str]) -> tuple[bool, bool]:
         return False, False
     implied = tags.get("junction") in ("roundabout", "circular") or tags.get("highway") in ("motorway", "motorway_link")
     return True, not implied
-
-
-def permitted_steps(plain: PlainMap) -> set[tuple[int, int]]:
-    """The pairs of neighbouring nodes that a car may drive from the first to the second."""
-    steps: set[tuple[int, int]] = set()
-    for way in plain.ways:
-        if is_road(way.tags):
-            along, against = directions(way.tags)
-            pairs = list(pairwise(way.refs))
-            steps.update(pairs if along else [])
-            steps.update([(b, a) for a, b in pairs] if against else [])
-    return steps
-
-
-def one_way_steps(plain: PlainMap) -> list[tuple[int, int]]:
-    """The steps of one-way streets, in the order of the file."""
-    found = []
-    for way in plain.ways:
-        if is_road(way.tags) and directions(way.tags) in ((True, False), (False, True)):
-            pairs = list(pairwise(way.refs))
-            found += pairs if directions(way.tags)[0] else [(b, a) for a, b in pairs]
-    return [(a, b) for a, b in found if a != b and a in plain.nodes and b in plain.nodes]
 
 
 def _read_xml(path: Path) -> PlainMap:

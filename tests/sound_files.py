@@ -1,15 +1,18 @@
-"""A small sound file of each format that is read, and what reads it: the function, and commands."""
+"""A small sound file of each format that is read, and what reads it; the same three places in every kind of file."""
 
 from __future__ import annotations
 
 import gzip
+import io
 import json
-from collections.abc import Callable
+import sqlite3
+import struct
+import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import veilroute as vr
-from odd_files import PLACES, geopackage, gpx, kml_text, kmz, raw, workbook
 from osm_files import on_grid, write_osm
 from street_samples import exposed_book, little_town
 from veilroute.formats import read_customers, read_osm_addresses, read_places, read_prior
@@ -26,7 +29,7 @@ VAULTS = json.dumps(
 FEATURES = '{"type": "FeatureCollection", "features": [%s]}'
 
 
-def feature(kind: str, coordinates: object, **properties: object) -> str:
+def feature(kind: str, coordinates: object, /, **properties: object) -> str:
     geometry = {"type": kind, "coordinates": coordinates} if kind else None
     return json.dumps({"type": "Feature", "properties": properties, "geometry": geometry})
 
@@ -40,10 +43,135 @@ def square(west: float, south: float, size: float = 0.01) -> list[list[float]]:
     return [[west, south], [east, south], [east, north], [west, north], [west, south]]
 
 
+# --- places
+
+PLACES = (("Kauppa Äijä", 60.1715, 24.9404), ("Pankki", 60.1705, 24.9456), ("Satama", 60.17, 24.9412))
+"""Three places beside the streets of the little town: name, latitude, longitude."""
+
+Writer = Callable[[Path], object]
+
+
+def raw(content: bytes | str) -> Writer:
+    """A file with this in it; text in UTF-8."""
+    return lambda path: path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
+def table(
+    header: str, row: str = "{name}{s}{lat}{s}{lon}", *, s: str = ",", encoding: str = "utf-8", mark: bytes = b"",
+    ends: str = "\n", comma: bool = False,
+) -> Writer:  # fmt: skip
+    """A text file with a row for each place; ``comma`` writes decimals with one."""
+
+    def write(path: Path) -> None:
+        lines = [header]
+        for name, lat, lon in PLACES:
+            degrees = [f"{value:.4f}".replace(".", "," if comma else ".") for value in (lat, lon)]
+            lines.append(row.format(name=name, lat=degrees[0], lon=degrees[1], s=s))
+        path.write_bytes(mark + (ends.join(lines) + ends).encode(encoding))
+
+    return write
+
+
+def workbook(rows: Sequence[Sequence[object]], *, before: Sequence[Sequence[object]] | None = None) -> Writer:
+    """An ``.xlsx`` with these rows, behind another sheet where one is given."""
+
+    def write(path: Path) -> None:
+        import openpyxl
+
+        book = openpyxl.Workbook()
+        sheet = book.active
+        if before is not None:
+            for row in before:
+                sheet.append(list(row))
+            sheet = book.create_sheet("Data")
+        for row in rows:
+            sheet.append(list(row))
+        book.save(path)
+
+    return write
+
+
+def geojson(*, key: str = "name", mark: bytes = b"") -> Writer:
+    """A FeatureCollection of points."""
+    text = collection(*(feature("Point", [lon, lat], **{key: name, "phone": 5}) for name, lat, lon in PLACES))
+    return raw(mark + text.encode())
+
+
+def gpx(*, version: str = "1.1", encoding: str = "UTF-8", more: str = "") -> Writer:
+    """Waypoints, and what else the file may have."""
+    space = f' xmlns="http://www.topografix.com/GPX/1/{version[-1]}"' if version == "1.1" else ""
+    points = "".join(f'<wpt lat="{lat}" lon="{lon}"><name>{name}</name></wpt>\n' for name, lat, lon in PLACES)
+    text = f'<?xml version="1.0" encoding="{encoding}"?>\n<gpx version="{version}"{space}>\n{points}{more}</gpx>\n'
+    return raw(text.encode(encoding))
+
+
+def kml_text() -> str:
+    """Placemarks in a folder, with data of their own."""
+    data = '<ExtendedData><Data name="Role"><value>candidate</value></Data></ExtendedData>'
+    marks = "".join(
+        f"<Placemark><name>{name}</name>{data}<Point><coordinates>\n {lon},{lat},0 </coordinates></Point></Placemark>\n"
+        for name, lat, lon in PLACES
+    )
+    head = '<?xml version="1.0" encoding="UTF-8"?>\n<kml xmlns="http://www.opengis.net/kml/2.2"><Document>'
+    return f"{head}<name>All</name><Folder><name>Shops</name>{marks}</Folder></Document></kml>\n"
+
+
+def kmz(path: Path) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("doc.kml", kml_text())
+    path.write_bytes(packed.getvalue())
+
+
+def geopackage(
+    *, is_multi: bool = False, system: tuple[str, int] = ("EPSG", 4326), tables: Sequence[str] = ("shops",),
+    num_points: int = 1,
+) -> Writer:  # fmt: skip
+    """A GeoPackage with the tables that a reader needs, written from the facts of the standard.
+
+    Sets of points are written with the big end first and with an envelope.
+    """
+
+    def blob(lat: float, lon: float) -> bytes:
+        if not is_multi:
+            return b"GP" + bytes([0, 1]) + struct.pack("<iBIdd", 4326, 1, 1, lon, lat)
+        head = b"GP" + bytes([0, 2]) + struct.pack(">i4d", 4326, lon, lon, lat, lat)
+        return head + struct.pack(">BII", 0, 4, num_points) + struct.pack(">BIdd", 0, 1, lon, lat) * num_points
+
+    def write(path: Path) -> None:
+        path.unlink(missing_ok=True)
+        database = sqlite3.connect(path)
+        database.executescript(
+            "CREATE TABLE gpkg_spatial_ref_sys (srs_name TEXT, srs_id INTEGER PRIMARY KEY, organization TEXT, "
+            "organization_coordsys_id INTEGER, definition TEXT);"
+            "CREATE TABLE gpkg_geometry_columns (table_name TEXT, column_name TEXT, geometry_type_name TEXT, "
+            "srs_id INTEGER, z INTEGER, m INTEGER);"
+        )
+        database.execute("INSERT INTO gpkg_spatial_ref_sys VALUES ('a system', 7, ?, ?, '')", system)
+        for name in tables:
+            database.execute(f'CREATE TABLE "{name}" (fid INTEGER PRIMARY KEY, geom BLOB, "Name" TEXT, note TEXT)')
+            shape = "MULTIPOINT" if is_multi else "POINT"
+            database.execute("INSERT INTO gpkg_geometry_columns VALUES (?, 'geom', ?, 7, 0, 0)", (name, shape))
+            for label, lat, lon in PLACES:
+                database.execute(f'INSERT INTO "{name}" (geom, "Name") VALUES (?, ?)', (blob(lat, lon), label))
+        database.commit()
+        database.close()
+
+    return write
+
+
+# --- one of each format
+
 MAP = "type octile\nheight 3\nwidth 5\nmap\n.....\n@OTW.\n.....\n"
 SCENARIO = "version 1\n3\ta.map\t4\t3\t1\t0\t2\t2\t3.5\n"
 AUTHORS = "3 4\n0 1 1\n1 0 1\n1 2 2.5\n2 1 2.5\n0 2\n1\n1\n"
-ARCS = "c a comment\np sp 3 4\nc\na 1 2 803\na 2 1 803\na 2 3 158\na 3 1 774\n"
+ARCS = "c a comment with a, p and numbers 1 2 3\np sp 3 4\nc\na 1 2 803\na 2 1 803\na 2 3 158\na 3 1 774\n"
 POINTS = "c coordinates\np aux sp co 3\nv 2 -73530767 41086098\nv 1 -73530538 41085396\nv 3 -73519366 41048796\n"
 EDGES = "from,to,cost,oneway\n7,3,4,no\n3,5,6,yes\n"
 NODES = "id,lat,lon\n7,60.17,24.90\n3,60.17,24.91\n5,60.18,24.91\n"

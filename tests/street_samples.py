@@ -125,3 +125,28 @@ def as_written_before(book: vr.Playbook) -> vr.Playbook:
         own = {place: route for place, route in group.member_routes.items() if place[1] != group.members[0]}
         classes.append(replace(group, routes=first, member_routes=own))
     return replace(book, classes=tuple(classes))
+
+
+def ring_town(*, west: float = 24.94, south: float = 60.17) -> vr.Domain:
+    """The smallest town in which places can go wrong; its junction 1 is at the given place.
+
+    ::
+
+              4 === 3           7       0.002 degrees to the east,
+              ‖     ‖           ‖       0.001 degrees to the north
+        5 ->- 1 === 2           6
+
+    1 to 4 are a ring of two-way streets, 5 can be left and not entered, and 6 and 7 are a pier on its own.
+    """
+    spots = [(0, 0), (1, 0), (1, 1), (0, 1), (-1, 0), (3, 0), (3, 1)]
+    ring = [(1, 2), (2, 3), (3, 4), (4, 1)]
+    pairs = [*ring, *((b, a) for a, b in ring), (5, 1), (6, 7), (7, 6)]
+    return street_domain(
+        lonlat=[(west + 0.002 * x, south + 0.001 * y) for x, y in spots],
+        tails=[a - 1 for a, _ in pairs],
+        heads=[b - 1 for _, b in pairs],
+        costs=[10] * len(pairs),
+        lengths=[111] * len(pairs),
+        unit="seconds",
+        labels=range(1, 8),
+    )

@@ -15,27 +15,11 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
-from damaged_files import MAX_MESSAGE, judge
+from damaged_files import judge
 from veilroute.cli import run
 
 NUM_QUICK, NUM_ALL, NUM_SHARDS = 312, 20_000, 10
-DIGITS = "9" * 5000
 LONG = "x" * 10**6
-MAP = "type octile\nheight 1\nwidth 2\nmap\n..\n"
-
-
-@pytest.mark.parametrize("key", ["a\u0000b.map", "den101d.map", "a\n\u001b[31m.map"])
-def test_an_index_of_maps_with_a_null_byte(command: Command, key: str) -> None:
-    cache = Path("cache/maps")
-    cache.mkdir(parents=True)
-    (cache / "added.json").write_text(json.dumps({key: "a\0b"}))
-    outcome = command("plan", "den101d.map", "--start", "0,0", "--goal", "1,1", "--random-candidates", 3)
-    assert_refused(outcome)
-    listed = command("maps", "list", "--json")
-    if key.isprintable():
-        assert listed.code == 0
-    else:
-        assert_refused(listed, "added.json", "delete it")
 
 
 def test_a_report_shows_no_label_whole(command: Command, building: Path) -> None:
@@ -57,18 +41,13 @@ def test_a_report_shows_no_label_whole(command: Command, building: Path) -> None
     "arguments",
     [
         ("plan", LONG[: 10**5], "-k", "1"),
-        ("plan", "a.map", "-k", LONG[: 10**5]),
         ("plan", "a.map", f"--{LONG[: 10**5]}"),
         ("plan", "a.map", "-k", "\x1b[31m\n\u202e"),
         ("audit", "nothing\n\x1b[31m.json"),
-        ("maps", LONG[: 10**5]),
-        ("draw", LONG[: 10**5], "-o", "a.png"),
         (LONG[: 10**5],),
-        ("plan", "a.map", "--seed", DIGITS, "--start", "0,0", "--goal", "0,1", "--random-candidates", DIGITS),
     ],
 )
 def test_arguments_that_are_repeated(command: Command, arguments: tuple[str, ...]) -> None:
-    Path("a.map").write_text(MAP)
     outcome = command(*arguments)
     assert_refused(outcome)
     assert not judge(outcome.code, outcome.err, 0)
@@ -97,10 +76,8 @@ def run_worker(folder: Path, *arguments: object) -> None:
         capture_output=True,
         text=True,
     )
-    case = folder / "case.txt"
-    last = f"in case {case.read_text()}" if case.exists() else "before the first case"
-    assert ended.returncode == 0, f"{ended.stdout}{last}: {ended.stderr[-3000:]}"
-    assert " 0 failures" in ended.stdout
+    last = [path.read_text() for path in folder.glob("case.txt")]
+    assert (ended.returncode, ended.stdout) == (0, "0 failures\n"), f"{ended.stdout} {last}: {ended.stderr[-3000:]}"
 
 
 def test_some_damaged_files(tmp_path: Path) -> None:
@@ -118,38 +95,3 @@ def test_twenty_thousand_damaged_files(tmp_path: Path, shard: int) -> None:
 def test_large_files_in_little_memory(tmp_path: Path) -> None:
     """Files just below 10 MB, each made to need as much memory as it can."""
     run_worker(tmp_path / "work", "large")
-
-
-@pytest.mark.slow
-def test_half_a_gigabyte_of_brackets(tmp_path: Path) -> None:
-    """It would take 16 GB; refused, it takes what the file itself has."""
-    book = tmp_path / "book.json"
-    with book.open("wb") as file:
-        file.write(b"[")
-        for _ in range(515):
-            file.write(b"[]," * 333_334)
-    code = "import sys; from veilroute.cli import run\nfrom veilroute.bench import peak_memory_mb as peak\n"
-    code += "ended = run(['audit', sys.argv[1]]); sys.exit(0 if ended == 2 and (peak() or 0) < 900 else f'{peak()} MB')"
-    paths = {"PYTHONPATH": str(Path(vr.__file__).resolve().parents[1])}
-    ended = subprocess.run(
-        [sys.executable, "-c", code, str(book)], env=os.environ | paths, capture_output=True, text=True
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert "values, and at most 100,000,000 are read" in ended.stderr
-    assert len(ended.stderr.rstrip("\n")) <= MAX_MESSAGE
-
-
-def test_the_judge_judges() -> None:
-    """A check that cannot fail would let everything pass."""
-    assert not judge(2, "veilroute: no\n", 10) and not judge(0, "", 10) and not judge(1, "", 10)
-    for code, err, memory in (
-        (2, "", 10.0),
-        (2, "veilroute: one\nveilroute: two\n", 10.0),
-        (2, "veilroute: " + "x" * 300 + "\n", 10.0),
-        (2, "Traceback\n", 10.0),
-        (2, "veilroute: \x1b[31m\n", 10.0),
-        (0, "RuntimeWarning: overflow\n", 10.0),
-        (70, "", 10.0),
-        (0, "", 1001.0),
-    ):
-        assert judge(code, err, memory), (code, err)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -57,22 +56,13 @@ def guarded(command: Command) -> vr.Playbook:
 def test_a_guards_round_lands_where_the_floor_is(command: Command, guarded: vr.Playbook) -> None:
     """Cell (r, c) is 10 r + 5 m south and 10 c + 5 m east of the corner, to the metre."""
     assert guarded.candidates == ((2, 3), (3, 8), (5, 8), (7, 2))
-    for suffix in ("gpx", "geojson", "html", "txt"):
-        done = command("export", "book.json", "-o", f"routes.{suffix}")
-        assert done.code == 0 and f"routes.{suffix}" in done.out, done.err
+    assert command("export", "book.json", "-o", "routes.gpx").code == 0
     tracks = tracks_of("routes.gpx")
     assert len(tracks) == len(guarded.classes)
     for track, group in zip(tracks, guarded.classes, strict=True):
         for (row, col), (lon, lat) in zip(np.array(group.routes[0].nodes).tolist(), track.tolist(), strict=True):
             assert (60.17 - lat) * 111_195 == pytest.approx(10 * row + 5, abs=0.1)
             assert (lon - 24.94) * 111_195 * np.cos(np.radians(60.17)) == pytest.approx(10 * col + 5, abs=0.1)
-    data = json.loads(Path("routes.geojson").read_bytes())
-    points = {tuple(f["properties"]["node"]): f for f in data["features"] if f["geometry"]["type"] == "Point"}
-    assert points[5, 8]["geometry"]["coordinates"] == pytest.approx([24.9415365, 60.1695054], abs=1e-6)
-    lines = [f["properties"] for f in data["features"] if f["geometry"]["type"] == "LineString"]
-    assert all(line["unit"] == "cells" and line["metres"] == 10 * line["cost"] for line in lines)
-    assert re.search(r"1\. Head (south, 180|east, 90)°", Path("routes.txt").read_text(encoding="utf-8"))
-    assert command("audit", "book.json").code == 0
     typed = command("route", "book.json", "--transit", "5,8", "--format", "gpx")
     found = command("route", "book.json", "--transit", "60.1695054,24.9415365", "--format", "gpx")
     assert typed.code == found.code == 0
@@ -88,15 +78,12 @@ def test_where_a_floor_lies_is_kept_in_instances(command: Command, guarded: vr.P
     done = command("convert", "floor.json", "again.map")
     assert "origin" in done.err
     assert command("plan", "floor.json", "-o", "again.json").code == 0
-    assert command("export", "again.json", "-o", "again.gpx").code == 0
     beside = {"map": "floor.map", "origin": [60.17, 24.94], "cell": 10}
     named = json.loads(Path("floor.json").read_bytes()) | {"domain": {"grid": beside}}
     Path("named.json").write_text(json.dumps(named), encoding="utf-8")
     assert command("plan", "named.json", "-o", "named-book.json").code == 0
     assert vr.read_playbook("named-book.json").drawing_sha256 == vr.read_playbook("again.json").drawing_sha256
-
     data = json.loads(Path("book.json").read_bytes())
-    assert data["domain"]["grid"]["origin"] == [60.17, 24.94]
     data["domain"]["grid"]["origin"][1] = 24.95
     Path("moved.json").write_text(json.dumps(data), encoding="utf-8")
     done = command("audit", "moved.json")
@@ -104,57 +91,26 @@ def test_where_a_floor_lies_is_kept_in_instances(command: Command, guarded: vr.P
     assert "drawing: hashed as" in done.out
 
 
-def test_a_round_is_replanned_for_the_device(command: Command, guarded: vr.Playbook) -> None:
-    route = guarded.classes[0].routes[0].nodes
-    (row, col), (below, beside) = np.array(route[1:3]).tolist()
-    closed = f"{row},{col},{below},{beside}"
-    at = ("--class", "1", "--at", f"{row},{col}", "--position", "1")
-    done = command("replan", "book.json", *at, "--closed", closed, "-o", "rest.gpx")
-    assert done.code == 0, done.err
-    assert tracks_of("rest.gpx")[0][0] == pytest.approx(
-        [24.94 + (col + 0.5) * 0.00018079, 60.17 - (row + 0.5) * 0.00008993], abs=1e-6
-    )
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--origin", "60.17,24.94"), ("--origin: expected --cell METRES as well",)),
-        (("--cell", "10"), ("--cell: expected --origin LAT,LON as well",)),
-        (("--origin", "somewhere", "--cell", "10"), ("--origin: expected LAT,LON of the grid's north-west corner",)),
-        (("--origin", "60.17,24.94", "--cell", "0"), ("grid.cell: expected metres from 0.1",)),
-        (("--origin", "95.0,24.94", "--cell", "10"), ("grid.origin: expected LAT,LON",)),
-        ((*GUARD, "--goal", "60.16987,24.94025"), ("--goal", "1,1 is inside a wall", "0,1 is free, 10 m away")),
-        ((*GUARD, "--goal", "60.1,24.9"), ("--goal: expected a point on the map (latitude 60.16928 to 60.17000",)),
-        ((*GUARD, "--candidates", "2,3 60.16977,24.94063"), ("(2, 3)",)),
-    ],
-)
-def test_floors_and_places_that_do_not_fit_are_one_line(
-    command: Command, options: tuple[str, ...], words: tuple[str, ...]
-) -> None:
+def test_floors_and_places_that_do_not_fit_are_one_line(command: Command) -> None:
     Path("floor.map").write_text(FLOOR, encoding="ascii")
-    ends = () if "--start" in options else ("--start", "0,0", "--goal", "7,11")
-    drawn = () if "--candidates" in options else ("--random-candidates", "3")
-    assert_refused(command("plan", "floor.map", *ends, *drawn, *options), *words)
+    plan = ("plan", "floor.map", "--random-candidates", "3")
+    ends = ("--start", "0,0", "--goal", "7,11")
+    assert_refused(command(*plan, *ends, "--origin", "60.17,24.94"), "--origin: expected --cell METRES as well")
+    assert_refused(command(*plan, *ends, "--origin", "95.0,24.94", "--cell", "10"), "grid.origin: expected LAT,LON")
+    assert_refused(command(*plan, *GUARD, "--goal", "60.16987,24.94025"), "--goal", "1,1 is inside a wall")
+    assert_refused(command(*plan, *GUARD, "--goal", "60.1,24.9"), "--goal: expected a point on the map (latitude 60.16")
 
 
 def test_a_drone_flies_round_the_hospital(command: Command) -> None:
     Path("sky.geojson").write_text(json.dumps(SKY), encoding="utf-8")
     done = command("area", "sky.geojson", "-o", "sky.json", "--cell", "60")
     assert done.code == 0, done.err
-    first = Path("sky.json").read_bytes()
-    about = json.loads(command("area", "sky.geojson", "-o", "sky.json", "--cell", "60", "--json").out)
-    assert (about["num_nodes"], about["num_edges"], about["num_no_fly"]) == (844, 12_138, 1)
-    assert Path("sky.json").read_bytes() == first
-    assert command("area", "sky.geojson", "-o", "sky.npz", "--cell", "60").code == 0
-    assert vr.read_network("sky.npz").sha256 == vr.read_network("sky.json").sha256
     places = "60.165,24.96 60.17,24.962 60.171,24.94 60.162,24.95 60.168,24.935 60.1625,24.94"
     home = ("--start", "60.165,24.94", "--goal", "60.165,24.94", "--candidates", places)
     done = command("plan", "sky.json", *home, "-k", "3", "--ell", "300", "--ell-measure", "straight", "-o", "book.json")
     assert done.code == 0, done.err
     assert command("audit", "book.json").code == 0
-    for suffix in ("gpx", "geojson", "html", "txt"):
-        assert command("export", "book.json", "-o", f"fly.{suffix}").code == 0
+    assert command("export", "book.json", "-o", "fly.gpx").code == 0
     zone = [(round(lon * MM_PER_DEGREE), round(lat * MM_PER_DEGREE)) for lon, lat in ZONE[:-1]]
     for track in tracks_of("fly.gpx"):
         flat = [(round(lon * MM_PER_DEGREE), round(lat * MM_PER_DEGREE)) for lon, lat in track.tolist()]
@@ -164,23 +120,10 @@ def test_a_drone_flies_round_the_hospital(command: Command) -> None:
         assert great_circle_m(track[0], track[-1]) < 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("sky.geojson", "-o", "x.json", "--cell", "0.1"), ("cell: expected at least", "makes about")),
-        (("sky.geojson", "-o", "x.json", "--cell", "60", "--ways", "4"), ("ways: expected 8 or 16",)),
-        (("sky.geojson", "-o", "x.gpx", "--cell", "60"), ("--out", "*.json, *.npz")),
-        (("sky.csv", "-o", "x.json", "--cell", "60"), ("AREA", "*.geojson")),
-        (("none.geojson", "-o", "x.json", "--cell", "60"), ("no such file",)),
-        (("sky.geojson", "-o", "x.json"), ("--cell",)),
-    ],
-)
-def test_areas_that_do_not_work_are_one_line(
-    command: Command, arguments: tuple[str, ...], words: tuple[str, ...]
-) -> None:
+def test_areas_that_do_not_work_are_one_line(command: Command) -> None:
     Path("sky.geojson").write_text(json.dumps(SKY), encoding="utf-8")
-    assert_refused(
-        command("plan", "sky.geojson", "--random-candidates", "3"), "make one of an area with `veilroute area`"
-    )
-    assert_refused(command("area", *arguments), *words)
+    assert_refused(command("plan", "sky.geojson", "--random-candidates", "3"), "`veilroute area`")
+    assert_refused(command("area", "sky.geojson", "-o", "x.json", "--cell", "0.1"), "cell: expected at least")
+    assert_refused(command("area", "sky.geojson", "-o", "x.gpx", "--cell", "60"), "--out", "*.json, *.npz")
+    assert_refused(command("area", "sky.csv", "-o", "x.json", "--cell", "60"), "AREA", "*.geojson")
     assert not Path("x.json").exists()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -16,130 +15,9 @@ import pytest
 import veilroute as vr
 from commands import Command
 from gpx_schema import track_points
-from osm_files import Row, write_osm
-from plain_osm import PlainMap, is_road, one_way_steps, permitted_steps, read_plain
+from osm_files import draw_turn_town
+from plain_osm import read_plain
 from raw_turns import RawTurns
-from turn_town import draw_turn_town
-
-SIDE = 15
-NUM_STEPS = 200
-
-
-def draw_town(path: Path) -> Path:
-    """A file with a lattice of streets under all sorts of rules: a third one-way, some of them against the way."""
-    rng = random.Random(17)
-    places = {
-        100 * row + col: (round(24.9 + 0.002 * col + 0.0004 * rng.random(), 7), round(60.1 + 0.001 * row, 7))
-        for row in range(SIDE)
-        for col in range(SIDE)
-    }
-    lines = [[100 * row + col for col in range(SIDE)] for row in range(SIDE)]
-    lines += [[100 * row + col for row in range(SIDE)] for col in range(SIDE)]
-    rules: list[dict[str, str]] = [
-        {"oneway": "yes"}, {"oneway": "-1"}, {"oneway": "1"}, {"oneway": "reverse"}, {"junction": "roundabout"},
-        {}, {"oneway": "no"}, {},
-        {"oneway": "reversible"}, {"access": "private"}, {"motor_vehicle": "no"}, {"highway": "footway"},
-        {"vehicle": "no", "motorcar": "yes"}, {"highway": "motorway"},
-    ]  # fmt: skip
-    rows: list[Row] = []
-    for line in lines:
-        cut = rng.randrange(2, SIDE - 2)
-        for part in (line[: cut + 1], line[cut:]):
-            # Both ends of the town are always open, so that there is a town.
-            rule = {} if line[0] in (0, 100 * (SIDE - 1)) else rng.choice(rules)
-            refs = part if rng.random() < 0.5 else part[::-1]
-            rows.append((len(rows) + 1, refs, {"highway": "residential", "name": f"Street {len(rows) // 2}"} | rule))
-    return write_osm(path, rows, places)
-
-
-@pytest.fixture(scope="module", params=["drawn", "Helsinki"])
-def raw(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if request.param == "Helsinki":
-        path: Path = request.getfixturevalue("helsinki")
-        return path
-    return draw_town(tmp_path_factory.mktemp("raw") / "town.osm.pbf")
-
-
-@pytest.fixture(scope="module")
-def plain(raw: Path) -> PlainMap:
-    return read_plain(raw)
-
-
-class Matcher:
-    """Turns positions back into the nodes of the raw file."""
-
-    def __init__(self, plain: PlainMap) -> None:
-        self.on_roads = {ref for way in plain.ways if is_road(way.tags) for ref in way.refs}
-        self.nodes_at: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for number, place in plain.nodes.items():
-            if number in self.on_roads:
-                self.nodes_at[place].append(number)
-
-    def steps(self, positions: list[tuple[float, float]]) -> list[list[tuple[int, int]]]:
-        """For each move from one (latitude, longitude) to the next the pairs of nodes that it may be."""
-        places = [self.nodes_at[round(lat * 1e7), round(lon * 1e7)] for lat, lon in positions]
-        assert all(places), "a point of the route is no node of a road"
-        return [[(a, b) for a in here for b in there] for here, there in pairwise(places)]
-
-
-def edge_steps(domain: vr.Domain, plain: PlainMap) -> set[tuple[int, int]]:
-    """All moves from one raw node to the next that the edges of a network allow."""
-    matcher = Matcher(plain)
-    tails, heads, _ = domain.edge_arrays()
-    assert domain.streets is not None
-    found = set()
-    for edge, (tail, head) in enumerate(zip(tails.tolist(), heads.tolist(), strict=True)):
-        line = [(lat, lon) for lon, lat in domain.streets.line(tail, head, edge).tolist()]
-        for pairs in matcher.steps(line):
-            found.update(pairs)
-    return found
-
-
-def test_one_way_streets_have_no_way_back(raw: Path, plain: PlainMap) -> None:
-    domain = vr.read_osm(raw, network="drive").domain
-    there = edge_steps(domain, plain)
-    permitted = permitted_steps(plain)
-    one_way = one_way_steps(plain)
-    drawn = random.Random(6).sample(one_way, min(NUM_STEPS, len(one_way)))
-    assert len(drawn) > 40
-    for a, b in drawn:
-        assert (b, a) in permitted or (b, a) not in there
-    backwards = [(b, a) for a, b in drawn if (b, a) not in permitted]
-    assert len(backwards) > 40, "nearly all have no way back, else nothing was shown"
-
-
-def test_the_network_has_the_permitted_steps_and_no_others(raw: Path, plain: PlainMap) -> None:
-    network = vr.read_osm(raw, network="drive")
-    there = edge_steps(network.domain, plain)
-    permitted = {(a, b) for a, b in permitted_steps(plain) if a in plain.nodes and b in plain.nodes and a != b}
-    assert there <= permitted
-    assert permitted <= there
-    assert (network.report.num_loops, network.report.num_parallel) == (0, 0)
-
-
-def test_routes_take_permitted_directions_only(raw: Path, plain: PlainMap, tmp_path: Path, command: Command) -> None:
-    city, playbook, gpx = tmp_path / "city.json", tmp_path / "playbook.json", tmp_path / "routes.gpx"
-    assert command("streets", raw, "-o", city, "--connected").code == 0
-    labels = vr.read_network(city).labels
-    assert labels is not None
-    ends = ["--start", labels[0], "--goal", labels[-1]]
-    done = command("plan", city, *ends, "--random-candidates", 8, "-k", 2, "-o", playbook)
-    assert done.code == 0, done.err
-    assert command("audit", playbook).code == 0
-    assert command("export", playbook, "-o", gpx).code == 0
-    tracks = [[(lat, lon) for lon, lat in track] for track in track_points(gpx.read_text(encoding="utf-8"))]
-    classes = [group for group in vr.read_playbook(playbook).classes if group.anonymized]
-    assert len(tracks) == len(classes) > 1
-    permitted, matcher = permitted_steps(plain), Matcher(plain)
-    for track in tracks:
-        assert len(track) > 2
-        for pairs in matcher.steps(track):
-            assert any(pair in permitted for pair in pairs)
-    # The same track backwards is not legal: the check can fail.
-    assert not all(any(pair in permitted for pair in pairs) for t in tracks for pairs in matcher.steps(t[::-1]))
-
-
-# --- turns, barriers and dead ends
 
 U_TURNS = ("dead-ends", "never", "allow")
 TRIALS = [pytest.param(40, id="40"), pytest.param(500, id="500", marks=pytest.mark.slow)]
@@ -177,6 +55,9 @@ class Raw:
         points = [self.streets.lonlat[walk[0]].tolist()]
         for tail, head in pairwise(walk):
             points += self.streets.line(tail, head, self.edges[tail, head]).tolist()[1:]
+        return self.nodes_at(points)
+
+    def nodes_at(self, points: Sequence[Sequence[float]]) -> list[int]:
         return [self.at[round(lat * 1e7), round(lon * 1e7)] for lon, lat in points]
 
 
@@ -190,6 +71,28 @@ def routes(raw: Raw, rng: random.Random, num: int) -> Iterator[tuple[Any, ...]]:
         made += [vr.cover(problem, problem.candidates[:size]).walk for size in range(1, 5)]
         yield from (route for route in made if route)
         found += len(made)
+
+
+@pytest.mark.parametrize("where", ["drawn", "Helsinki"])
+def test_the_network_has_the_permitted_steps_and_no_others_and_exported_routes_take_them(
+    request: pytest.FixtureRequest, tmp_path: Path, command: Command, where: str
+) -> None:
+    path = draw_turn_town(tmp_path / "town.osm.pbf", 1) if where == "drawn" else request.getfixturevalue("helsinki")
+    raw = Raw(path)
+    assert (raw.report.num_loops, raw.report.num_parallel) == (0, 0)
+    label = raw.domain.label
+    there = {step for a, b in raw.edges for step in pairwise(raw.nodes_along([label(a), label(b)]))}
+    assert there == set(raw.law.owners)
+    assert command("streets", path, "-o", "city.json", "--connected").code == 0
+    ends = [label for label in vr.read_network("city.json").labels or () if label in raw.open]
+    plan = ("plan", "city.json", "--start", ends[0], "--goal", ends[-1], "--random-candidates", 8, "-o", "book.json")
+    assert command(*plan).code == command("audit", "book.json").code == 0
+    assert command("export", "book.json", "-o", "routes.gpx").code == 0
+    tracks = track_points(Path("routes.gpx").read_text(encoding="utf-8"))
+    assert len(tracks) == len(vr.read_playbook("book.json").hidden_classes) > 1
+    for track in tracks:
+        assert raw.law.faults(raw.nodes_at(track)) == []
+        assert raw.law.faults(raw.nodes_at(track[::-1])), "backwards it is not legal: the check can fail"
 
 
 @pytest.mark.parametrize("num", TRIALS)
@@ -258,15 +161,3 @@ def test_costs_are_those_of_a_plain_search(
             assert not walk or raw.law.faults(raw.nodes_along(walk)) == []
         num_found += bool(found.walk)
     assert num_found > num / 4
-
-
-def test_rules_survive_files(tmp_path: Path) -> None:
-    raw = Raw(draw_turn_town(tmp_path / "kept.osm", 3))
-    assert raw.domain.turns is not None
-    assert any(len(stretch) > 3 for stretch in raw.domain.turns.banned)
-    for name in ("kept.json", "kept.npz"):
-        vr.write_network(raw.domain, tmp_path / name)
-        again = vr.read_network(tmp_path / name)
-        assert again.turns == raw.domain.turns
-        assert again.sha256 == raw.domain.sha256
-    assert Raw(tmp_path / "kept.osm").domain.sha256 == raw.domain.sha256

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 import veilroute as vr
-from commands import Command, assert_refused
-from odd_files import osm_with_addresses, workbook
+from commands import Command
+from osm_files import Row, write_osm
+from sound_files import workbook
 from street_samples import little_town
 from veilroute.domain import great_circle_m
 
@@ -23,7 +23,7 @@ THINGS = [
     (60.1699, 24.9431, {"name": "Kirjasto", "amenity": "library", "addr:street": "Mannerheimintie", "addr:housenumber": "6 A"}),
 ]  # fmt: skip
 ADDRESSES = {
-    "Mannerheimintie 5": 0, "mannerheimintie 5": 0, "5 Mannerheimintie": 0, "Mannerheimintie 5, Helsinki": 0,
+    "mannerheimintie 5": 0, "5 Mannerheimintie": 0, "Mannerheimintie 5, Helsinki": 0,
     "Mannerheimintie 5 B 12, 00100 Helsinki": 0, "Mannerheimintie 9": 1, "Ratakatu 4": 2, "CAFÉ ÄÄNI": 2,
     "Mannerheimintie 6a": 5, "Kirjasto": 5,
 }  # fmt: skip
@@ -32,7 +32,16 @@ ADDRESSES = {
 @pytest.fixture
 def mapped(command: Command) -> str:
     """A network with addresses."""
-    osm_with_addresses(Path("town.osm"), THINGS)
+    spots = [(60.17, 24.94), (60.17, 24.944), (60.17, 24.948), (60.168, 24.944), (60.172, 24.944)]
+    places = {number: (lon, lat) for number, (lat, lon) in enumerate(spots, start=1)}
+    places |= {100 + i: (lon, lat) for i, (lat, lon, _) in enumerate(THINGS[:-1])}
+    lat, lon, tags = THINGS[-1]  # a building
+    corners = {201: (-1, -1), 202: (1, -1), 203: (1, 1), 204: (-1, 1)}
+    places |= {number: (lon + 1e-4 * dx, lat + 1e-4 * dy) for number, (dx, dy) in corners.items()}
+    streets = [(1, [1, 2, 3], "Mannerheimintie"), (2, [4, 2, 5], "Ratakatu")]
+    rows: list[Row] = [(n, refs, {"highway": "residential", "name": name}) for n, refs, name in streets]
+    rows.append((3, [*corners, 201], tags | {"building": "yes"}))
+    write_osm(Path("town.osm"), rows, places, (), {100 + i: tags for i, (*_, tags) in enumerate(THINGS[:-1])})
     done = command("streets", "town.osm", "-o", "town.json")
     assert done.code == 0 and "named places for --places and --goal: 9" in done.out, done.out + done.err
     return "town.json"
@@ -71,83 +80,6 @@ def test_a_file_of_addresses(command: Command, mapped: str) -> None:
     assert vr.read_playbook("book.json").candidates == ("Mannerheimintie 5", "Ratakatu 2, Helsinki")
 
 
-def test_names_of_files_in_any_capitals(command: Command) -> None:
-    vr.write_network(little_town(), "TOWN.JSON")
-    trip = ("--start", "105", "--goal", "108", "--candidates", "102 104 109 111")
-    for out in ("A.NPZ", "A.Json"):
-        assert command("streets", "TOWN.JSON", "-o", out).code == 0
-        assert command("plan", out, *trip).code == 0
-    assert command("convert", "A.Json", *trip, "I.JSON").code == 0
-    assert command("plan", "I.JSON", "-o", "book.json", "--no-embed").code == 0
-    assert command("audit", "book.json", "--domain", "I.JSON").code == 0
-    assert command("convert", "A.Json", *trip, "I.IN").code == 0
-    assert command("plan", "I.IN").code == 0
-    Path("G.MAP").write_text("type octile\nheight 2\nwidth 4\nmap\n....\n....\n")
-    assert command("plan", "G.MAP", "--start", "0,0", "--goal", "0,3", "--candidates", "1,1 1,2").code == 0
-    Path("D.GR").write_text("p sp 2 2\na 1 2 5\na 2 1 5\n")
-    Path("D.CO").write_text("p aux sp co 2\nv 1 24940000 60170000\nv 2 24941000 60170000\n")
-    assert vr.read_network("D.GR", cost="metres").streets is not None
-
-
-def test_weights_by_the_other_numbers_of_the_column(command: Command) -> None:
-    vr.write_network(little_town(), "town.json")
-    convert = ("convert", "town.json", "--start", "105", "--goal", "108", "--candidates", "102 104 109", "o.json")
-    for weights in (["12,5", "1.000", "237,5"], ["12.5", "1,000", "237.5"], ["12,5", "1 000", "237,500"]):
-        Path("p.csv").write_text(
-            "place;weight\n" + "".join(f"{at};{text}\n" for at, text in zip((102, 104, 109), weights, strict=True))
-        )
-        assert command(*convert, "--prior", "p.csv").code == 0
-        assert json.loads(Path("o.json").read_text())["prior"] == [0.01, 0.8, 0.19], weights
-    Path("p.csv").write_text("place;weight\n102;1,234\n104;2,345\n109;3\n")
-    assert "decimal comma or one between thousands" in command(*convert, "--prior", "p.csv").err
-
-
-def test_the_connected_part_keeps_what_streets_have(command: Command, tmp_path: Path) -> None:
-    town = little_town()
-    vr.write_network(town, "town.npz")
-    Path("e.csv").write_text("from,to,seconds,length,name,highway,oneway\nä,b,5,50,Quay,primary,no\nb,c,5,50,,,yes\n")
-    Path("e.nodes.csv").write_text(
-        "id;lat;lon\nä;60,17;24,94\nb;60°10'12\"N;24,941\nc;60,17;24,942\n", encoding="latin-1"
-    )
-    assert_refused(command("streets", "e.csv", "-o", "net.npz", "--connected"), "connected", "back by legal turns")
-    done = command("streets", "e.csv", "-o", "net.npz", "--connected", "--u-turns", "allow", "--json")
-    assert json.loads(done.out)["num_nodes_apart"] == 1
-    part = vr.read_network("net.npz")
-    assert part.labels == ("b", "ä") or part.labels == ("ä", "b")
-    assert part.streets is not None and part.streets.name(0) == "Quay" and part.streets.kind(1) == "primary"
-    assert command("streets", "town.npz", "-o", "same.npz", "--connected").code == 0
-    assert vr.read_network("same.npz").sha256 == town.sha256
-
-
-SPAN = "latitude 60.170 to 60.172, longitude 24.940 to 24.946"
-OFF, SWAPPED = f"({SPAN})", "so write 60.1715,24.9404"
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("name,lat,lon\nB,61.5,23.8\n", [("line 2", "B", OFF)]),
-        ("name,lat,lon\nB,24.9404,60.1715\n", [("line 2", "B", SWAPPED)]),
-        ("name,address\nA,Itäkatu 5\n", [("line 2", "Itätie")]),
-        (
-            "name,lat,lon\nA,60.1715,24.9404\nB,61.5,23.8\nC,24.9404,60.1715\n",
-            [("line 3", "B", OFF), ("line 4", "C", SWAPPED)],
-        ),
-    ],
-)
-def test_places_that_are_not_on_the_map_are_a_line_each(
-    command: Command, text: str, words: list[tuple[str, ...]]
-) -> None:
-    Path("a.csv").write_text(text, encoding="utf-8")
-    vr.write_network(little_town(), "town.json")
-    code, out, err = command("convert", "town.json", "out.json", "--places", "a.csv", "--start", "105", "--goal", "108")
-    assert (code, out) == (2, "")
-    lines = err.splitlines()
-    assert len(lines) == len(words)
-    for line, wanted in zip(lines, words, strict=True):
-        assert line.startswith("veilroute: a.csv, ") and all(word in line for word in wanted), line
-
-
 BAD_TEXTS = {
     "Mannerheimintie 99": "Mannerheimintie 7-11 (Helsinki), Mannerheimintie 6 A, Mannerheimintie 5 (Helsinki)",
     "Manerheimintie": "the nearest are Mannerheimintie",
@@ -182,10 +114,6 @@ def test_names_in_any_capitals(command: Command) -> None:
         command("replan", "book.json", "--class", "1", "--at", "depot", "--position", "0", "--closed", "102,103").code
         == 0
     )
-    graph = vr.Domain.from_edges(3, [0, 1, 2, 1], [1, 2, 0, 0], [1, 1, 1, 1], labels=["Depot", "Bank", "Mint"])
-    vr.write_network(graph, "graph.json")
-    done = command("plan", "graph.json", "--start", "depot", "--goal", "DEPOT", "--candidates", "bank mint")
-    assert done.code == 0, done.err
 
 
 def test_a_secret_by_coordinates(command: Command) -> None:

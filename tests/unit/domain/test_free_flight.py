@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
 from random import Random
 
 import numpy as np
@@ -45,22 +43,6 @@ def test_moves_are_those_that_fractions_allow(num_cases: int) -> None:
         assert moves_of(free_flight(zones(areas), zones(no_fly), cell=cell / 1000, ways=ways).domain) == expected
 
 
-def test_shortest_flights_are_those_of_networkx() -> None:
-    networkx = pytest.importorskip("networkx")
-    areas, no_fly = random_sky(Random(5))
-    no_fly.append([[(-500, -4900), (500, -4900), (500, 3500), (-500, 3500)]])  # a wall to fly round
-    domain = free_flight(zones(areas), zones(no_fly), cell=1, ways=16).domain
-    graph = networkx.DiGraph()
-    for (ax, ay), (bx, by) in plain_moves(areas, no_fly, 1000, 16):
-        graph.add_edge((ax, ay), (bx, by), weight=math.hypot(bx - ax, by - ay) / 1000)
-    assert domain.streets is not None
-    points = [(x, y) for x, y in np.rint(domain.streets.lonlat * (1.0, -1.0) * MM_PER_DEGREE).astype(int).tolist()]
-    start, there = points.index(min(points)), points.index(max(points))
-    problem = vr.Problem(domain, [vr.Trip(start, start)], [there])
-    length = networkx.shortest_path_length(graph, points[start], points[there], weight="weight")
-    assert vr.cover(problem, [there]).cost == pytest.approx(2 * length, rel=1e-3)
-
-
 def test_a_zone_is_kept_clear_of_by_a_millimetre_and_an_area_is_not_left() -> None:
     """Moves along the border of a no-fly zone are refused, a millimetre beside it they are not."""
     for edge, expected in ((500, False), (499, True)):
@@ -87,27 +69,15 @@ def test_metres_are_true_in_the_north_and_turns_are_free() -> None:
     assert domain.turns is None
 
 
-def test_same_area_same_bytes() -> None:
-    ring = np.array([(24.93, 60.15), (24.97, 60.15), (24.97, 60.17), (24.93, 60.17)])
-    domain = free_flight(
-        [Zone("", (ring,))], [Zone("", (ring * 0.2 + np.array([24.95, 60.16]) * 0.8,))], cell=50
-    ).domain
-    assert domain.streets is not None
-    digest = hashlib.sha256(domain.streets.lonlat.tobytes() + domain.costs.tobytes() + domain.indices.tobytes())
-    assert digest.hexdigest()[:16] == "ca389d9f6ce250d0"
-
-
 @pytest.mark.parametrize(
     ("areas", "options", "says"),
     [
         ([], {}, "area: expected a polygon to fly in"),
         ([[SQUARE]], {"cell": 0.05}, "cell: expected metres from 0.1"),
-        ([[SQUARE]], {"cell": math.nan}, "cell: expected metres from 0.1"),
         ([[SQUARE]], {"ways": 4}, "ways: expected 8 or 16, got 4"),
         ([[SQUARE]], {"cell": 50}, "cell: expected a smaller one: of a lattice 50 m wide 0 points are free"),
         ([[[(0, 0), (0, 0), (1, 0)]]], {}, "zone 0: expected a ring of three corners or more"),
         ([[[(0, 0), (2000, 2000), (2000, 0), (0, 2000)]]], {}, "zone 0: expected a ring that does not cross or touch"),
-        ([[SQUARE, [(0, 0), (9, 0), (0, 0), (0, 9)]]], {}, "zone 0, hole 1: expected a ring that does not cross"),
         ([[SQUARE], [[(0, 0), (900, 0), (0, 900)]]], {}, "zone 1: expected no_fly: true among its properties"),
         ([[[(x * 10**6, y * 10**6) for x, y in SQUARE]]], {}, "an area of at most 250 km across"),
         ([[[(x * 50, y * 50) for x, y in SQUARE]]], {"cell": 0.1}, "at least 0.2 metres: 0.1 makes about 4,000,000"),

@@ -8,17 +8,6 @@ import veilroute as vr
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_every_cell_of_a_building_reaches_every_other(seed: int) -> None:
-    domain = vr.generate_rooms(30 + seed, 50, seed=seed)
-    assert nx.is_strongly_connected(domain.to_networkx())
-    assert domain.grid is not None
-    share = domain.num_nodes / domain.grid.free.size
-    assert 0.3 < share < 0.85, "neither empty nor full"
-    assert not domain.grid.free[0].any(), "there is an outer wall"
-    assert not domain.grid.free[:, -1].any()
-
-
-@pytest.mark.parametrize("seed", range(8))
 def test_streets_are_connected_directed_and_measured(seed: int) -> None:
     domain = vr.generate_streets(8, 10, seed=seed)
     graph = domain.to_networkx()
@@ -28,12 +17,6 @@ def test_streets_are_connected_directed_and_measured(seed: int) -> None:
     assert domain.coordinates is not None
     for a, b, length in graph.edges(data="weight"):
         assert length == pytest.approx(np.linalg.norm(domain.coordinates[a] - domain.coordinates[b]), abs=0.06)
-
-
-def test_the_seed_decides() -> None:
-    assert vr.generate_rooms(seed=1).sha256 == vr.generate_rooms(seed=1).sha256
-    assert vr.generate_rooms(seed=1).sha256 != vr.generate_rooms(seed=2).sha256
-    assert vr.generate_streets(seed=1).sha256 == vr.generate_streets(seed=1).sha256
 
 
 def test_generated_maps_never_change() -> None:
@@ -53,12 +36,9 @@ def test_drawn_candidates_are_on_the_way_and_repeatable() -> None:
         vr.draw_candidates(domain, (0, 0), (0, 1), 5, seed=3)
 
 
-@pytest.mark.parametrize("arguments", [{"height": 5}, {"width": 3}, {"height": 2.5}])
-def test_sizes_are_checked(arguments: dict[str, int]) -> None:
-    with pytest.raises(vr.InvalidInputError, match="generate_rooms"):
-        vr.generate_rooms(**arguments, seed=0)
-
-
-def test_one_way_share_is_checked() -> None:
+def test_sizes_and_shares_are_checked() -> None:
+    for given in ({"height": 5}, {"width": 3}, {"height": 2.5}):
+        with pytest.raises(vr.InvalidInputError, match="generate_rooms"):
+            vr.generate_rooms(**given, seed=0)
     with pytest.raises(vr.InvalidInputError, match="one_way_share"):
         vr.generate_streets(seed=0, one_way_share=2)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
-import numpy as np
 import pytest
 
 import veilroute as vr
 from veilroute.domain import (
     Streets,
     Turns,
-    distance_text,
-    domain_from_dict,
-    domain_to_dict,
-    duration_text,
     great_circle_m,
-    project,
     street_domain,
     with_rules,
 )
@@ -61,22 +56,6 @@ def test_edges_are_sorted_with_all_that_belongs_to_them() -> None:
     assert len(streets.line(1, 2, 2)) == 4
 
 
-def test_labels_are_as_wide_as_64_bits() -> None:
-    widest = (2**63 - 1, 0, -(2**63))
-    assert street_domain(**PARTS | {"labels": widest}).labels == widest
-
-
-def test_json_gives_the_same_network_back() -> None:
-    domain = street_domain(**PARTS)
-    data = domain_to_dict(domain)
-    again = domain_from_dict(data)
-    assert again.sha256 == domain.sha256
-    assert domain_to_dict(again) == data
-    assert streets_of(again).attribution == "© somebody"
-    assert again.node(502) == 1
-    assert np.array_equal(np.asarray(again.coordinates), np.asarray(domain.coordinates))
-
-
 def test_the_hash_covers_what_distances_depend_on_and_not_what_is_for_people() -> None:
     plain = street_domain(**PARTS).sha256
     assert street_domain(**PARTS | {"names": ["", "A", "B"], "shape_ptr": None, "shape": None}).sha256 == plain
@@ -93,46 +72,23 @@ def test_the_hash_covers_what_distances_depend_on_and_not_what_is_for_people() -
     [
         ({"unit": "hours"}, "streets.unit: expected seconds or metres"),
         ({"lonlat": [(60.1, 124.9), (60.1, 24.91), (60.11, 24.91)]}, "streets.lonlat: expected longitudes from -180"),
-        ({"lonlat": [1, 2, 3]}, "streets.lonlat: expected [longitude, latitude] pairs"),
-        ({"lengths": [1.0]}, "streets.lengths: expected one length for each of 5 edges, got 1"),
-        ({"lengths": [1.0] * 6}, "streets.lengths: expected one length for each of 5 edges, got 6"),
         ({"lengths": [200.0, 120.0, math.nan, 5.0, 130.0]}, "streets.lengths[2].cost: expected a finite number"),
         ({"name_ids": [3, 0, 0, 0, 0]}, "streets.names: expected numbers from 0 to 2"),
-        ({"name_ids": [-1, 0, 0, 0, 0]}, "streets.names: expected numbers from 0 to 2"),
         ({"labels": [2**63, 2, 3]}, "labels: expected an integer"),
-        ({"kind_ids": [0, 0]}, "streets.kinds: expected one number for each of 5 edges"),
         ({"shape_ptr": [0, 2, 1, 3, 4, 4]}, "streets.shape_ptr: expected 6 offsets"),
-        ({"shape": [(0.0, 0.0)]}, "streets.shape: expected 4 points"),
         ({"names": ["", "a\nb", "c"]}, "streets.names: expected printable text"),
-        ({"attribution": 3}, "streets.attribution: expected printable text"),
         ({"costs": [1.0]}, "edges: expected tails, heads and costs of equal length"),
     ],
 )
 def test_bad_parts_are_named(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(vr.InvalidInputError) as error:
+    with pytest.raises(vr.InvalidInputError, match=f"^{re.escape(message)}"):
         street_domain(**PARTS | change)
-    assert str(error.value).startswith(message)
 
 
 def test_a_degree_of_latitude_and_of_longitude() -> None:
     assert great_circle_m((0, 0), (0, 1)) == pytest.approx(111_195, abs=1)
     assert great_circle_m((24, 60), (25, 60)) == pytest.approx(55_597, abs=3)
     assert great_circle_m([(24, 60), (24, 60)], [(24, 60), (24, 61)]) == pytest.approx([0, 111_195], abs=1)
-
-
-def test_the_plane_for_drawing_keeps_distances_within_a_city() -> None:
-    places = np.array([(24.90, 60.15), (24.98, 60.15), (24.98, 60.20), (24.93, 60.18)])
-    flat = project(places)
-    for a in range(4):
-        for b in range(a):
-            assert math.dist(flat[a], flat[b]) == pytest.approx(float(great_circle_m(places[a], places[b])), rel=2e-3)
-
-
-def test_distances_and_durations_are_rounded_as_people_say_them() -> None:
-    metres = {0: "0 m", 1: "5 m", 12: "10 m", 47: "45 m", 48: "50 m", 254: "250 m", 994: "990 m", 996: "1.0 km"}
-    assert {given: distance_text(given) for given in metres} == metres
-    seconds = {0: "0 s", 1: "5 s", 62: "60 s", 89: "1 min", 150: "2 min", 3540: "59 min", 3900: "1 h 05 min"}
-    assert {given: duration_text(given) for given in seconds} == seconds
 
 
 @pytest.mark.parametrize("banned", [[[0, 1]], [[1, 0, 3]], [[-1, 0, 1]], [[0, 1, 2], [0, 2, 1]], [[0, 1, 2], [2]]])

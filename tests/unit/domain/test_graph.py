@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.domain import checked_costs, domain_from_dict, domain_to_dict
+from veilroute.domain import checked_costs
 
 
 def test_rows_are_sorted_and_cheapest_parallel_edge_is_kept() -> None:
@@ -30,9 +30,8 @@ def test_unit_cost_needs_equal_whole_positive_costs(line5: vr.Domain, ring6: vr.
     assert line5.unit_cost == 1
     assert ring6.unit_cost is None
     assert vr.Domain.from_edges(1, [], [], []).unit_cost == 1
-    assert vr.Domain.from_edges(2, [0, 1], [1, 0], [0, 0]).unit_cost is None
-    assert vr.Domain.from_edges(2, [0, 1], [1, 0], [0.1, 0.1]).unit_cost is None
-    assert vr.Domain.from_edges(2, [0, 1], [1, 0], [3.0, 3.0]).unit_cost == 3
+    for cost, expected in ((0, None), (0.1, None), (3.0, 3)):
+        assert vr.Domain.from_edges(2, [0, 1], [1, 0], [cost, cost]).unit_cost == expected
 
 
 @pytest.mark.parametrize("cost", [math.nan, -1, math.inf, -0.5, 1e-300, 1e300])
@@ -48,11 +47,9 @@ def test_bad_costs_are_named(cost: float) -> None:
     [
         ((0, [], [], []), "num_nodes"),
         ((2, [0], [2], [1]), r"edges\[0\].head"),
-        ((2, [-1], [1], [1]), r"edges\[0\].tail"),
         ((2, [0.5], [1], [1]), "edges.tail"),
         ((2, [0, 1], [1], [1]), "edges"),
         ((2, [0], [1], ["far"]), "edges.cost"),
-        ((2, [0], [1], [2**60]), "edges.cost"),
     ],
 )
 def test_bad_edges_are_named(arguments: tuple[int, list[int], list[int], list[float]], field: str) -> None:
@@ -68,12 +65,6 @@ def test_labels_and_coordinates_are_checked(field: str, value: list[object]) -> 
         vr.Domain.from_edges(2, [0], [1], [1], **{field: value})  # type: ignore[arg-type]
 
 
-def test_reversed_rows_turn_every_edge_round(ring6: vr.Domain) -> None:
-    indptr, indices, costs = ring6.reversed_rows
-    assert [int(indices[indptr[n]]) for n in range(6)] == [5, 0, 1, 2, 3, 4]
-    assert costs.tolist() == [6, 1, 2, 3, 4, 5]
-
-
 def test_networkx_round_trip_keeps_labels_costs_and_positions() -> None:
     graph = nx.DiGraph()
     graph.add_node("depot", x=0, y=1)
@@ -85,21 +76,6 @@ def test_networkx_round_trip_keeps_labels_costs_and_positions() -> None:
     assert domain.coordinates.tolist() == [[0, 1], [2, 3]]
     back = domain.to_networkx()
     assert list(back.edges(data="weight")) == [("depot", "bank", 2.5)]
-
-
-def test_undirected_networkx_graphs_count_both_ways() -> None:
-    domain = vr.Domain.from_networkx(nx.path_graph(3), default_cost=1)
-    assert domain.labels is None
-    assert domain.num_edges == 4
-    assert domain.unit_cost == 1
-
-
-def test_plain_data_round_trip(ring6: vr.Domain, two_rooms: vr.Domain) -> None:
-    labelled = vr.Domain.from_edges(2, [0], [1], [0.5], labels=["a", "b"], coordinates=[[0, 0], [1, 1]])
-    for domain in (ring6, two_rooms, labelled):
-        again = domain_from_dict(domain_to_dict(domain))
-        assert again.sha256 == domain.sha256
-        assert again.labels == domain.labels
 
 
 def test_hash_sees_costs_edges_and_labels() -> None:
@@ -114,15 +90,6 @@ def test_hash_sees_costs_edges_and_labels() -> None:
     assert len({domain.sha256 for domain in (base, *others)}) == 6
 
 
-def test_labels_are_parsed_as_typed(two_rooms: vr.Domain, line5: vr.Domain) -> None:
-    assert two_rooms.parse_label(" 1,3 ") == (1, 3)
-    assert line5.parse_label("4") == 4
-    named = vr.Domain.from_edges(2, [0], [1], [1], labels=["7", "b"])
-    assert named.parse_label("7") == "7"
-    with pytest.raises(vr.InvalidInputError, match="ROW,COL"):
-        two_rooms.parse_label("1")
-
-
 def test_nodes_outside_are_named(line5: vr.Domain) -> None:
     for label in (5, -1, "x", True, 1.0, None):
         with pytest.raises(vr.InvalidInputError, match="a node from 0 to 4"):
@@ -135,14 +102,9 @@ def test_labels_become_plain_and_others_are_refused() -> None:
     domain = vr.Domain.from_networkx(tuples, default_cost=1)
     assert domain.labels == ((0, 7), (1, 7), (2, 7))
     assert domain.parse_label("(1, 7)") == (1, 7)
-    for graph in (
-        nx.relabel_nodes(nx.path_graph(2), {0: frozenset({1})}),
-        nx.relabel_nodes(nx.path_graph(2), {0: 1.5}),
-    ):
-        with pytest.raises(
-            vr.InvalidInputError, match="labels: expected an integer, printable text, or a tuple of these"
-        ):
-            vr.Domain.from_networkx(graph, default_cost=1)
+    for label in (frozenset({1}), 1.5):
+        with pytest.raises(vr.InvalidInputError, match="labels: expected an integer, printable text, or a tuple"):
+            vr.Domain.from_networkx(nx.relabel_nodes(nx.path_graph(2), {0: label}), default_cost=1)
 
 
 def test_tuples_in_tuples_survive_the_file(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import math
-
 import pytest
 
 import veilroute as vr
@@ -12,26 +10,6 @@ from veilroute.domain import visibility_from_dict, visibility_to_dict
 def seen_from(domain: vr.Domain, visibility: vr.Visibility, label: object) -> list[object]:
     (watchers,) = find_watchers(domain, visibility, [domain.node(label)])
     return [domain.label(node) for node in watchers.tolist()]
-
-
-def test_walking_distance_counts_from_the_watcher_to_the_candidate(ring6: vr.Domain) -> None:
-    # 2 is reached from 1 at 2 and from 0 at 3; from 3 it takes the whole ring.
-    assert seen_from(ring6, vr.WithinDistance(2), 2) == [1, 2]
-    assert seen_from(ring6, vr.WithinDistance(3), 2) == [0, 1, 2]
-    assert seen_from(ring6, vr.WithinDistance(0), 2) == [2]
-
-
-def test_line_of_sight_stops_at_walls(two_rooms: vr.Domain) -> None:
-    seen = seen_from(two_rooms, vr.LineOfSight(10), (1, 0))
-    assert (1, 6) in seen
-    assert (0, 2) in seen
-    assert (0, 5) not in seen
-    assert (0, 6) not in seen
-
-
-def test_line_of_sight_reaches_no_further_than_its_range(two_rooms: vr.Domain) -> None:
-    assert seen_from(two_rooms, vr.LineOfSight(1), (1, 1)) == [(0, 1), (1, 0), (1, 1), (1, 2), (2, 1)]
-    assert (0, 0) in seen_from(two_rooms, vr.LineOfSight(math.sqrt(2)), (1, 1))
 
 
 def test_a_single_corner_may_be_brushed_but_not_a_gap_between_two() -> None:
@@ -52,9 +30,6 @@ def test_explicit_visibility_is_taken_to_the_letter(line5: vr.Domain) -> None:
     [vr.AtNode(), vr.WithinDistance(2.5), vr.LineOfSight(7), vr.Explicit({(0, 0): ((0, 1), (1, 1))})],
 )
 def test_plain_data_round_trip(two_rooms: vr.Domain, visibility: vr.Visibility) -> None:
-    assert visibility_from_dict(visibility_to_dict(visibility), two_rooms) == visibility or isinstance(
-        visibility, vr.Explicit
-    )
     again = visibility_from_dict(visibility_to_dict(visibility), two_rooms)
     assert visibility_to_dict(again) == visibility_to_dict(visibility)
 

@@ -111,19 +111,6 @@ def test_files_cut_anywhere_are_refused(tmp_path: Path, name: str) -> None:
     assert all(refused) if sample.knows_its_end else refused.count(True) >= 5
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_changed_bytes_are_refused_or_read(tmp_path: Path, name: str) -> None:
-    sample = SAMPLES[name]
-    path = sample.write(tmp_path)
-    whole = path.read_bytes()
-    rng = np.random.default_rng(5)
-    for _ in range(40):
-        changed = bytearray(whole)
-        changed[int(rng.integers(len(whole)))] = int(rng.integers(256))
-        path.write_bytes(bytes(changed))
-        is_refused(sample, path)
-
-
 BAD_NUMBERS = ("nan", "inf", "-Infinity", "1e999", "far", "4x", "9" * 5000, "0x10")
 
 
@@ -205,50 +192,40 @@ LONG = "x" * 10**6
 FIELD = json.dumps([square(24.5, 60.25)])
 SPECIAL: dict[str, list[tuple[str | None, str, str]]] = {
     "map": [
-        ("height 3", "height 4", "4 rows"), ("height 3", "height 2", "3"), ("height 3", "height 0", "height"),
-        ("height 3", "height 9999999", "height"), ("@OTW", "@OT", "line 6"), ("@OTW", "@OT?", "line 6"),
+        ("height 3", "height 9999999", "height"), ("@OTW", "@OT?", "line 6"),
         (".....\n@OTW.\n.....", "@@@@@\n@@@@@\n@@@@@", "free cell"), ("map\n", "", "Moving AI"),
         (None, "type octile\nheight 5\nwidth 999999\nmap\n" + 5 * ("." * 999_999 + "\n"), "grid"),
     ],
-    "scenarios": [
-        ("3\ta.map", "a.map", "line 2"), ("version 1\n3\t", "some\n3\t", "line 1"), (SCENARIO[10:], "", ""),
-    ],
+    "scenarios": [("3\ta.map", "a.map", "line 2"), ("version 1\n3\t", "some\n3\t", "line 1"), (SCENARIO[10:], "", "")],
     "authors": [
-        ("3 4\n", "3 400\n", "400 edges"), ("3 4\n", "2147483647 4\n", ""), ("1 2 2.5", "1 2 -1", "line 4"),
-        ("1 2 2.5", "1 2 far", "line 4"), ("1 2 2.5", "1 9 2.5", "edges[2].head"),
-        ("0 2\n1\n1\n", "0 2\n2\n1\n", "a candidate"), ("0 2\n1\n1\n", "0 2\n1\n7\n", "candidates[0]"),
-        ("0 2\n1\n1\n", "0 2\n5\n", "a candidate"), ("0 1 1\n", "0 1.5 1\n", "line 2"),
+        ("3 4\n", "3 400\n", "400 edges"), ("1 2 2.5", "1 2 -1", "line 4"), ("1 2 2.5", "1 9 2.5", "edges[2].head"),
+        ("0 2\n1\n1\n", "0 2\n2\n1\n", "a candidate"), ("0 2\n1\n1\n", "0 2\n5\n", "a candidate"),
     ],
     "instance": [
         ('"...."]', '"..."]', "grid.map[2]"), ('["....", ".@@.", "...."]', "[1, 2]", "grid.map"),
         ('"movement": 4', '"movement": 5', "grid.movement"), ('["....", ".@@.", "...."]', '"\\u0000"', "null byte"),
         ('"start": [0, 0]', '"start": [1, 1]', "inside a wall"), ("[0, 2]", "[9, 9]", "candidates[0]"),
-        ("[2, 0]]", "[0, 2]]", "distinct"), ('"k": 2', '"color": 1', "privacy"),
-        ('"ell": 2', '"ell": -2', "Privacy.ell"), ('"goal": [2, 3]', '"goal": [2, 3], "weight": 1e308', "Trip.weight"),
+        ('"k": 2', '"color": 1', "privacy"), ('"ell": 2', '"ell": -2', "Privacy.ell"),
+        ('"goal": [2, 3]', '"goal": [2, 3], "weight": 1e308', "Trip.weight"),
         ('"radius": 1', '"radius": -1', "visibility"), ('"within-distance"', '"x-ray"', "visibility.kind"),
-        ('"within-distance", "radius": 1', '"line-of-sight", "range": "far"', "visibility.range"),
-        ('"within-distance", "radius": 1', '"explicit", "sees": [1]', "visibility.sees"),
         ('"within-distance", "radius": 1', '"explicit", "sees": {"0,0": 3}', "visibility.sees"),
         ('"k": 2', '"k": 2, "k": 2', "'k'"), ('"k": 2', '"k": 2, "\\u006b": 1', "'k'"),
     ],
     "network": [('"num_nodes":12', '"num_nodes":13', "streets.lonlat")],
     "graph": [
-        ("[0, 1, 1]", "[0, 1]", "edges[0]"), ("[0, 1, 1]", "[0, 1, -2]", "edges[0].cost"),
-        ("[1, 2, 1]", "[1, 3, 1]", "edges"), ("[0, 1, 1]", "[0, 1, NaN]", ""),
+        ("[0, 1, 1]", "[0, 1]", "edges[0]"), ("[1, 2, 1]", "[1, 3, 1]", "edges"), ("[0, 1, 1]", "[0, 1, NaN]", ""),
         ("[0, 1, 1]", f"[0, 1, {'9' * 5000}]", ""), ("[0, 1, 1]", "[0, 1, 1e300]", "edges[0].cost"),
         ('"b", "c"]', '"b", "b"]', "labels"), ('"b", "c"]', '"b", "c\\n"]', "labels"),
         ('"num_nodes": 3', '"num_nodes": 2', ""), ('"num_nodes": 3', f'"num_nodes": {10**18}', "num_nodes"),
-        ('"num_nodes": 3', '"num_nodes": 2147483647', ""), ('["c"]', f'["{LONG}"]', "candidates[0]"),
-        ('["c"]', "[[[[[[1]]]]]]", "candidates"), ('["c"]', "[1180591620717411303424]", ""),
+        ('["c"]', f'["{LONG}"]', "candidates[0]"), ('["c"]', "[[[[[[1]]]]]]", "candidates"),
+        ('["c"]', "[1180591620717411303424]", ""),
     ],
     "arcs": [
         ("p sp 3 4", "p sp 3 5", "5 arcs"), ("p sp 3 4", "p sp 3 3", "3 arcs"), ("p sp 3 4\n", "", "p sp"),
-        ("p sp 3 4", "p sp 3 400000", "400000"), ("p sp 3 4", "p max 3 4", "p sp"), ("p sp 3 4", "p sp 0 0", "0 arcs"),
+        ("p sp 3 4", "p max 3 4", "p sp"), ("p sp 3 4", "p sp 0 0", "0 arcs"),
         ("p sp 3 4", "p sp 3 4\np sp 3 4", "p sp"), ("a 2 3 158", "a 2 3", "line 6"),
-        ("a 2 3 158\na 3 1 774", "a 2 3\na 158 3 1 774", "line 6"), ("a 2 3 158", "e 2 3 158", "line 6"),
-        ("a 2 3 158", "2 3 158", "line 6"), ("a 2 3 158", "a 2 4 158", "got 4"), ("a 2 3 158", "a 0 3 158", "got 0"),
-        ("a 2 3 158", "a 2.5 3 158", "got 2.5"), ("a 2 3 158", "a 2 3 -1", "edges[2].cost"),
-        ("a 2 3 158", "a 2 3 99999999999999999999", ""),
+        ("a 2 3 158", "e 2 3 158", "line 6"), ("a 2 3 158", "a 0 3 158", "got 0"),
+        ("a 2 3 158", "a 2.5 3 158", "got 2.5"), ("a 2 3 158", "a 2 3 99999999999999999999", ""),
     ],
     "points": [
         ("v 3 -73519366 41048796\n", "", "got 2"), ("v 3 ", "v 2 ", "twice"), ("v 3 ", "v 4 ", "got 4"),
@@ -257,76 +234,66 @@ SPECIAL: dict[str, list[tuple[str | None, str, str]]] = {
     ],
     "edges": [
         (EDGES.partition("\n")[2], "", "no edges"), ("from,to,cost,oneway", "from,cost,oneway,x", "line 1"),
-        (",cost", ",toll", "line 1"), ("cost,oneway", "cost,weight", "line 1"),
-        ("cost,oneway", "cost,seconds", "line 1"), ("3,5,6,yes", "3,5", "line 3"), ("7,3,4", "7,3,-1", "line 2"),
-        ("7,3,4", '7,3,"1,500"', "line 2"), ("4,no", "4,maybe", "line 2"), ("7,3,4", "7,,4", "line 2"),
-        ("7,3,4", "7,3,1_0", "line 2"), ('7,3,4,no\n', '7,"3,4,no\n', "line"), ("from,to", '"from,to', "line 3"),
-        ("7,3,4", "7,3,1e300", "edges[0].cost"), ("cost", f"{LONG},{LONG}", "line 1"),
-        ("from,to,cost", "from,to,cost" + ",a" * 10_000, "10,00"),
+        (",cost", ",toll", "line 1"), ("cost,oneway", "cost,seconds", "line 1"), ("3,5,6,yes", "3,5", "line 3"),
+        ("7,3,4", "7,3,-1", "line 2"), ("7,3,4", '7,3,"1,500"', "line 2"), ("4,no", "4,maybe", "line 2"),
+        ("7,3,4", "7,,4", "line 2"), ('7,3,4,no\n', '7,"3,4,no\n', "line"), ("from,to", '"from,to', "line 3"),
+        ("cost", f"{LONG},{LONG}", "line 1"), ("from,to,cost", "from,to,cost" + ",a" * 10_000, "10,00"),
     ],
     "nodes": [
-        ("id,", "name,", "line 1"), ("3,60.17", "7,60.17", "line 3"), ("3,60.17,24.91", "3,124.91,60.17", "line 3"),
-        ("24.90", "-180.5", "line 2"), ("3,60.17,24.91\n", "", "a.csv, line 2"), ("5,60", ",60", "line 4"),
+        ("id,", "name,", "line 1"), ("3,60.17,24.91", "3,124.91,60.17", "line 3"), ("24.90", "-180.5", "line 2"),
+        ("3,60.17,24.91\n", "", "a.csv, line 2"), ("5,60", ",60", "line 4"),
     ],
     "GraphML": [
         ("epsg:4326", "EPSG:32635", "crs"), ('<data key="d7">700.5</data>', "", "10 -> 20"),
         ("(24.9 60.17,", "(24.9,", "10 -> 20"), ('target="20"', 'target="21"', "10 -> 21"),
         ('<node id="10">', "<node>", "node 10"), ('<node id="10">', '<node id="20">', "20"),
-        ("50.25", "-1", "10 -> 20"), ("utf-8", "utf-128", ""), ('"directed">', '"directed"><hyperedge/>', "hyperedges"),
-        ('"directed">', '"directed"><node id="5"><graph/></node>', "graphs"), ('target="20"', f'target="{LONG}"', ""),
+        ('"directed">', '"directed"><hyperedge/>', "hyperedges"),
+        ('"directed">', '"directed"><node id="5"><graph/></node>', "graphs"),
         ('target="20"', 'target="\u202e\ufeff\u2028"', ""), ("24.91<", "424.91<", "node 20"),
     ],
     "places": [
-        (SHOPS[18:], "", "no places"), ("name,lat", "shop,where", "line 1"), ("name,lat,lon,role\n", "", "line 1"),
+        (SHOPS[18:], "", "no places"), ("name,lat,lon,role\n", "", "line 1"),
         ("name,lat,lon", "name,lat,width", "line 1"), ("t,60.17,24.93,start", "t,60,17,24,93,", "line 2"),
-        ("60.17,", "60 10,", "line 2: lat"), ("60.17,", "91°61'N,", "line 2: lat"),
-        ("t,60.17,24.93", "t,24.93 E,60.17 N", "line 2: lat"), ("24.93", "", "line 2"),
-        ("Forum,60.18,24.95,candidate", "Forum", "line 4"), ("Forum", "", "line 4"), ("Forum", "Depot", "line 4"),
-        ("candidate", "start", "line 4"), ("candidate", "depot", "line 4"), ("Forum", '"Forum', "line"),
-        ("Forum", "F\x1b[31m", "line 4"), ("60.18", "9" * 400, "line 4"), ("name,", "name;;", "line 1"),
+        ("60.17,", "91°61'N,", "line 2: lat"), ("t,60.17,24.93", "t,24.93 E,60.17 N", "line 2: lat"),
+        ("24.93", "", "line 2"), ("Forum", "", "line 4"), ("Forum", "Depot", "line 4"),
+        ("candidate", "start", "line 4"), ("Forum", '"Forum', "line"), ("Forum", "F\x1b[31m", "line 4"),
+        ("name,", "name;;", "line 1"),
     ],
     "GeoJSON": [
-        ('"features": [', '"features": [3, ', "features[0]"), ('"features": [', '"features": 3, "x": [', ""),
+        ('"features": [', '"features": [3, ', "features[0]"),
         ('{"name": "Depot"', '[1], "x": {"name": "Depot"', "features[0]"),
-        ('"coordinates": [24.93, 60.17]', '"coordinates": [24.93]', "features[0]"),
         ("[24.94, 60.16]", '["24.94", "60.16"]', "features[1]"), ('"Point"', '"LineString"', "features[0]"),
-        ('"Kamppi"', "{}", "features[1]"), ('"Kamppi"', "true", "features[1]"), ('"Kamppi"', '"Depot"', "features[1]"),
+        ('"Kamppi"', "{}", "features[1]"), ('"Kamppi"', '"Depot"', "features[1]"),
         ('"name": "Kamppi"', '"x": 1', "features[1]"), ('"start"', '"end"', "features[0]"),
         ('{"type": "Feature", ', "{", "features[0]"),
     ],
-    "GPX": [
-        ("<wpt", "<trk", ""), ("<gpx", "<kml", ""), (' lon="24.9404"', "", "line 3"),
-        (' lat="60.1715"', ' lat="north"', "line 3"),
-    ],
+    "GPX": [("<wpt", "<trk", ""), ("<gpx", "<kml", ""), (' lon="24.9404"', "", "line 3")],
     "KML": [
         ("<Point>", "<LineString>", ""), ("<Document>", '<!DOCTYPE kml [<!ENTITY a "aaaa">]><Document>', ""),
-        ("<Point><coord", "<Point/><Point><coord", "line 2"), ("24.9404,60.1715", "here,60.1715", "line 2"),
-        ("<Placemark>", "<a>" * 300 + "<Placemark>", ""), ("<Placemark>", "<Mark>", "line"),
+        ("<Point><coord", "<Point/><Point><coord", "line 2"), ("<Placemark>", "<a>" * 300 + "<Placemark>", ""),
     ],
     "prior": [
-        (",2\n", ",-2\n", "line 3"), (",2\n", ",\n", "line 3"), (",2\n", "\n", "line 3"),
-        (",2\n", ',"1,500"\n', "line 3"), ('"0,2"', "0,2", "line 3"), ("Vault", "Cellar", "line 2"),
-        ("Vault", "", "line 2"), ("Vault", '"1,3"', "line 2"), ("Vault", "Tea room", "line 4"),
-        ('"0,2"', '"0,1"', "line 3"), ("Vault,1\n", "", "Vault"), ("weight", "share", "weight"),
-        ("place", "thing", "place"), (PRIOR[13:], "", "Vault"),
-        (PRIOR[13:], re.sub(",[12]\n", ",0\n", PRIOR[13:]), "0"), (PRIOR[13:], PRIOR[13:].replace(",1", ",0"), "two"),
+        (",2\n", ",-2\n", "line 3"), (",2\n", "\n", "line 3"), (",2\n", ',"1,500"\n', "line 3"),
+        ('"0,2"', "0,2", "line 3"), ("Vault", "Cellar", "line 2"), ("Vault", '"1,3"', "line 2"),
+        ("Vault", "Tea room", "line 4"), ("Vault,1\n", "", "Vault"), ("weight", "share", "weight"),
+        (PRIOR[13:], "", "Vault"), (PRIOR[13:], re.sub(",[12]\n", ",0\n", PRIOR[13:]), "0"),
+        (PRIOR[13:], PRIOR[13:].replace(",1", ",0"), "two"),
     ],
     "prior of points": [
         ("7}", f"{bad}}}", "features[0]") for bad in ("null", '"x"', "true", "-1", "[1]", '"nan"')
     ],
     "customers": [
-        ("Baker,1,", "Baker,1.5,", "line 2: demand"), ("Baker,1,", "Baker,-1,", "line 2"), (",5,", ",soon,", "line 2"),
-        (",5,", ",-5,", "line 2"), ("08:00", "8h", "line 2"), ("17:00", "25:00", "line 2"),
-        (",0.5", ",1.5", "line 2: rate"), ("Baker", "Nobody", "line 2"), ("17:00", "07:00", ""),
+        ("Baker,1,", "Baker,1.5,", "line 2: demand"), (",5,", ",soon,", "line 2"), (",5,", ",-5,", "line 2"),
+        ("08:00", "8h", "line 2"), (",0.5", ",1.5", "line 2: rate"), ("Baker", "Nobody", "line 2"),
+        ("17:00", "07:00", ""),
     ],
     "area": [
         ("FeatureCollection", "Topology", ""), (None, "[]", ""), ('"features": [', '"features": [3, ', "features[0]"),
         ('"properties": {}', '"properties": {"no_fly": true}', ""),
         ('"properties": {}', '"properties": {"no_fly": "maybe"}', "features[0].no_fly"),
-        ("[24.5, 60.25]", "[240.5, 60.25]", "features[0]"), ("[24.5, 60.25]", "[24.5, 90.25]", "features[0]"),
-        (FIELD, "[[[24, 60], [25, 61]]]", "features[0]"), (FIELD, "[]", "features[0]"),
-        (FIELD, "[[[24, 60], [24.01, 60.01], [24.01, 60], [24, 60.01]]]", "60.00"),
-        ("[24.5, 60.25]", '[24.5, "60.25"]', "features[0]"), ("[24.5, 60.25]", "[24.5]", "features[0]"),
+        ("[24.5, 60.25]", "[240.5, 60.25]", "features[0]"), (FIELD, "[[[24, 60], [25, 61]]]", "features[0]"),
+        (FIELD, "[]", "features[0]"), (FIELD, "[[[24, 60], [24.01, 60.01], [24.01, 60], [24, 60.01]]]", "60.00"),
+        ("[24.5, 60.25]", '[24.5, "60.25"]', "features[0]"),
     ],
 }  # fmt: skip
 

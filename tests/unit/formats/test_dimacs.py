@@ -7,22 +7,9 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from sound_files import ARCS, POINTS
 from veilroute.domain import great_circle_m
 
-ARCS = """c a comment with a, p and numbers 1 2 3
-p sp 3 4
-c
-a 1 2 803
-a 2 1 803
-a 2 3 158
-a 3 1 774
-"""
-POINTS = """c coordinates
-p aux sp co 3
-v 2 -73530767 41086098
-v 1 -73530538 41085396
-v 3 -73519366 41048796
-"""
 LONLAT = [[-73.530538, 41.085396], [-73.530767, 41.086098], [-73.519366, 41.048796]]
 
 
@@ -30,20 +17,6 @@ def write(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.write_bytes(gzip.compress(text.encode(), mtime=0) if name.endswith(".gz") else text.encode())
     return path
-
-
-@pytest.mark.parametrize("ends", ["\n", "\r\n"])
-@pytest.mark.parametrize("name", ["ny.gr", "ny.gr.gz"])
-def test_arcs_alone_are_a_plain_graph(tmp_path: Path, name: str, ends: str) -> None:
-    domain = vr.read_dimacs(write(tmp_path, name, ARCS.replace("\n", ends)))
-    assert domain.labels == (1, 2, 3)
-    assert domain.has_integer_costs
-    tails, heads, costs = domain.edge_arrays()
-    assert tails.tolist() == [0, 1, 1, 2]
-    assert heads.tolist() == [1, 0, 2, 0]
-    assert costs.tolist() == [803, 803, 158, 774]
-    assert domain.coordinates is None
-    assert domain.parse_label("3") == 3
 
 
 @pytest.mark.parametrize("name", ["USA-road-d.NY.co", "USA-road-d.NY.co.gz"])
@@ -78,11 +51,6 @@ def test_points_that_are_no_degrees_are_kept_as_they_are(tmp_path: Path) -> None
     assert domain.coordinates[2].tolist() == [-73519366, 900000000]
     with pytest.raises(vr.FileFormatError, match="coordinates in millionths of a degree, got 'a .co file with others'"):
         vr.read_dimacs(arcs, unit="metres")
-
-
-def test_costs_with_a_decimal_point_are_floats(tmp_path: Path) -> None:
-    domain = vr.read_dimacs(write(tmp_path, "a.gr", ARCS.replace("158", "158.5")))
-    assert domain.costs.tolist() == [803.0, 803.0, 158.5, 774.0]
 
 
 def test_what_costs_are(tmp_path: Path) -> None:

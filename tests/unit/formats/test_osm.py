@@ -24,7 +24,7 @@ PLACES = on_grid(11, 12, 13, 14, 22)
 TURNS: list[Relation] = [restriction("no_left_turn", 1, 13, 2), ({"type": "route"}, [("", "way", 1)])]
 
 
-@pytest.mark.parametrize("name", ["a.osm", "a.osm.gz", "a.osm.bz2", "a.osm.pbf", "a.pbf", "A.OSM.PBF"])
+@pytest.mark.parametrize("name", ["a.osm", "a.osm.gz", "a.osm.bz2", "a.pbf", "A.OSM.PBF"])
 def test_every_kind_of_file(tmp_path: Path, name: str) -> None:
     lower = write_osm(tmp_path / name.lower(), TOWN, PLACES, TURNS)
     network = vr.read_osm(lower.rename(tmp_path / name))
@@ -39,19 +39,6 @@ def test_every_kind_of_file(tmp_path: Path, name: str) -> None:
     assert (report.num_ways_read, report.num_highways, report.num_turn_restrictions) == (4, 3, 1)
 
 
-def test_options_are_passed_on(tmp_path: Path) -> None:
-    path = write_osm(tmp_path / "a.osm", [*TOWN, (5, [13, 22], {"highway": "service"})], PLACES)
-    assert vr.read_osm(path, network="walk").domain.num_nodes == 5
-    assert vr.read_osm(path, service=True).domain.num_nodes == 4
-    assert vr.read_osm(path, connected=True, u_turns="allow").domain.labels == (11, 13)
-    metres = vr.read_osm(path, cost="metres").domain.streets
-    assert metres is not None
-    assert metres.unit == "metres"
-    seen: list[vr.Progress] = []
-    vr.read_osm(path, progress=seen.append)
-    assert [report.stage for report in seen] == ["reading places", "joining streets"]
-
-
 def test_ways_before_nodes_and_numbers_below_zero(tmp_path: Path) -> None:
     """As editors write files that were not uploaded yet."""
     places = {-number: place for number, place in PLACES.items()}
@@ -64,41 +51,13 @@ def test_ways_before_nodes_and_numbers_below_zero(tmp_path: Path) -> None:
     assert vr.read_osm(path).domain.labels == (-14, -13, -11)
 
 
-def test_barriers_cut_streets(tmp_path: Path) -> None:
-    path = write_osm(tmp_path / "a.osm", TOWN, PLACES, node_tags={12: {"barrier": "bollard"}})
-    network = vr.read_osm(path)
-    assert network.report.num_barriers == 1
-    assert network.domain.labels == (11, 12, 13, 14, -1)
-    assert vr.read_osm(path, network="cycle").report.num_barriers == 0
-
-
-def test_a_network_without_a_name_and_with_odd_ones(tmp_path: Path) -> None:
-    names = ["", " Main\u200b\tstreet ", "E18"]
-    tags = [{"name": names[0]}, {"name": names[1]}, {"ref": names[2]}]
-    rows: list[Row] = [(n, [11, 12 + n], {"highway": "residential"} | tags[n]) for n in range(3)]
-    domain = vr.read_osm(write_osm(tmp_path / "a.osm", rows, PLACES)).domain
-    assert domain.streets is not None
-    assert domain.streets.names == ("", "E18", "Main street")
-
-
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
         ([], {}, "the file has no ways"),
-        (
-            [(1, [11, 12], {"building": "yes"})],
-            {},
-            "no ways for .* drive; none of its 1 ways has a highway tag",
-        ),
         (TOWN[2:], {}, "no ways for the network drive; it has footway 1"),
-        (
-            [(1, [11, 12], {"highway": "motorway"})],
-            {"network": "walk"},
-            "no ways for the network walk; .* motorway 1",
-        ),
         ([(1, [], ROAD)], {}, "none of its 1 ways for the network drive has nodes"),
         ([(1, [98, 99], ROAD)], {}, "the nodes of all 1 ways are missing; extract the map again"),
-        ([(1, [11, 99], ROAD)], {}, "at least one to drive along"),
         ([(1, [11, 12], ROAD | {"oneway": "yes"})], {"connected": True}, "from one junction to another"),
     ],
 )
@@ -106,12 +65,6 @@ def test_files_without_a_network(tmp_path: Path, rows: list[Row], options: dict[
     path = write_osm(tmp_path / "a.osm", rows, PLACES)
     with pytest.raises(vr.FileFormatError, match=f"a.osm: .*{message}"):
         vr.read_osm(path, **options)
-
-
-def test_options_are_checked_before_the_file(tmp_path: Path) -> None:
-    for options, message in (({"network": "fly"}, "network"), ({"cost": "hours"}, "cost")):
-        with pytest.raises(vr.InvalidInputError, match=f"^{message}: expected one of"):
-            vr.read_osm(tmp_path / "missing.osm", **options)  # type: ignore[arg-type]
 
 
 def test_without_osmium(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

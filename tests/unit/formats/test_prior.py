@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable
 from pathlib import Path
 
 import pytest
 
 import veilroute as vr
+from sound_files import GRID, PRIOR, SPOTS, collection, feature, write
 from veilroute.domain import street_domain
 from veilroute.formats import read_prior
 
-GRID = vr.grid_domain(["....", "...."])
-SPOTS = [(0, 1), (0, 2), (1, 2)]
 NAMES: dict[Hashable, str] = {(0, 1): "Vault", (1, 2): "Tea room"}
-PLAIN = 'place,weight\nVault,1\n"0,2",2\nTea room,1\n'
-
-
-def write(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
-
-
-def points(*features: tuple[dict[str, object], object]) -> str:
-    listed = [{"type": "Feature", "properties": p, "geometry": g} for p, g in features]
-    return json.dumps({"type": "FeatureCollection", "features": listed})
-
-
-def point(lon: float, lat: float) -> dict[str, object]:
-    return {"type": "Point", "coordinates": [lon, lat]}
 
 
 def town() -> vr.Domain:
@@ -44,8 +26,8 @@ def town() -> vr.Domain:
 @pytest.mark.parametrize(
     "text",
     [
-        PLAIN,
-        PLAIN.replace("place", "Name").replace("weight", "Weight"),
+        PRIOR,
+        PRIOR.replace("place", "Name").replace("weight", "Weight"),
         "weight;place\n1;Vault\n2;0,2\n1;1,2\n",
         "place\tnote\tweight\n0,1\t\t5\n0,2\tfar\t10\n1,2\t\t5.0\n\n",
     ],
@@ -63,15 +45,10 @@ def test_a_table_of_points(tmp_path: Path) -> None:
 
 
 def test_geojson(tmp_path: Path) -> None:
-    text = points(({"weight": 1}, point(24.94, 60.17)), ({"id": 12, "weight": 3.0}, None))
+    text = collection(feature("Point", [24.94, 60.17], weight=1), feature("", 0, id=12, weight=3.0))
     assert read_prior(write(tmp_path, "p.geojson", text), town(), [11, 12], {}) == (0.25, 0.75)
 
 
 def test_starts_and_goals_need_no_weight(tmp_path: Path) -> None:
-    path = write(tmp_path, "p.csv", PLAIN)
+    path = write(tmp_path, "p.csv", PRIOR)
     assert read_prior(path, GRID, [*SPOTS, (0, 0)], NAMES, ends=[(0, 0)]) == (0.25, 0.5, 0.25, 0)
-
-
-def test_other_files(tmp_path: Path) -> None:
-    with pytest.raises(vr.InvalidInputError, match=r"prior format.*\.geojson"):
-        read_prior(write(tmp_path, "p.ods", PLAIN), GRID, SPOTS, NAMES)

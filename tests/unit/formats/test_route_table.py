@@ -11,8 +11,7 @@ import openpyxl
 import pytest
 
 import veilroute as vr
-from drawn_books import triangle_book
-from street_samples import NAMES, exposed_book, little_book, little_town, two_trip_book
+from street_samples import little_book
 from veilroute.formats import make_table, write_csv, write_xlsx
 
 
@@ -38,45 +37,6 @@ def test_extra_is_what_the_route_costs_beyond_the_one_for_the_customer_alone(tmp
         assert row["status"] == "hidden"
         assert row["stops"] == "3"
     assert sorted(row["stop"] for row in rows) == ["1", "1", "2", "2", "3", "3"]
-
-
-def test_metres_and_plain_graphs_have_their_own_columns(tmp_path: Path, line5: vr.Domain) -> None:
-    in_metres = rows_of(little_book(little_town(unit="metres")), tmp_path / "m.csv")
-    assert {"route km", "km alone", "extra km"} <= set(in_metres[0])
-    assert "route minutes" not in in_metres[0]
-    plain = rows_of(vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]), vr.Privacy(k=2)), tmp_path / "p.csv")
-    assert {"route nodes", "route cost", "cost alone", "extra cost"} <= set(plain[0])
-
-
-def test_who_is_not_hidden_is_listed_with_the_reason(tmp_path: Path) -> None:
-    rows = {row["customer"]: row for row in rows_of(exposed_book(names=NAMES), tmp_path / "e.csv")}
-    assert rows["Branch Yard"]["status"] == "not protected"
-    assert rows["Branch Yard"]["class"] == rows["Branch Yard"]["extra minutes"] == ""
-    assert rows["Branch North"]["status"] == "hidden"
-
-
-def test_several_trips_and_one_of_them(tmp_path: Path) -> None:
-    book = two_trip_book()
-    assert [row["trip"] for row in rows_of(book, tmp_path / "a.csv")] == ["0"] * 4 + ["1"] * 4
-    assert [row["trip"] for row in rows_of(book, tmp_path / "b.csv", trip=1)] == ["1"] * 4
-
-
-def test_members_that_part_have_routes_of_their_own() -> None:
-    book = little_book(m=3)
-    table = make_table(book)
-    assert len(table.routes) > len(book.hidden_classes)
-    for row in table.customers:
-        assert row.route is not None
-        assert row.route.cost == book.route_for(row.member).cost
-
-
-def test_a_randomised_playbook_lists_every_class_that_may_be_drawn(tmp_path: Path) -> None:
-    rows = rows_of(triangle_book(num_trips=1), tmp_path / "r.csv")
-    assert len(rows) == 6
-    for place in {row["customer"] for row in rows}:
-        assert math.fsum(float(row["drawn %"]) for row in rows if row["customer"] == place) == pytest.approx(
-            100, abs=0.2
-        )
 
 
 EVIL: dict[Hashable, str] = {

@@ -30,7 +30,6 @@ def find(text: str, domain: vr.Domain | None = None) -> tuple[float, float]:
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("keskuskatu 3", (24.9411, 60.1711)),
         ("Keskuskatu 3b", (24.9413, 60.1711)),
         ("Keskuskatu 3 C 7", (24.9411, 60.1711)),
         ("Keskuskatu 1, There", (24.9459, 60.1711)),
@@ -42,23 +41,6 @@ def find(text: str, domain: vr.Domain | None = None) -> tuple[float, float]:
 )
 def test_what_is_meant(text: str, place: tuple[float, float]) -> None:
     assert find(text) == place
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("Keskuskatu 1", "one place, and there are Keskuskatu 1 (Here) 60.1711,24.9401; Keskuskatu 1 (There)"),
-        ("Keskuskatu 2", "the nearest are Keskuskatu 1 (Here), Keskuskatu 3 (Here)"),
-        ("Keskuskatu 1, Elsewhere", "the nearest are Keskuskatu 1"),
-        ("Keskikatu", "the nearest are Keskuskatu"),
-        ("", "an address or name"),
-        ("x" * 10_000, "an address or name"),
-    ],
-)
-def test_what_is_not_clear(text: str, words: str) -> None:
-    with pytest.raises(vr.InvalidInputError) as raised:
-        find(text)
-    assert words in str(raised.value)
 
 
 def test_a_street_is_its_middle_and_parts_far_away_are_several() -> None:
@@ -82,11 +64,8 @@ def test_a_book_is_read_as_it_was_written() -> None:
     [
         None,
         {"texts": []},
-        {"texts": ["a\nb"], "rows": []},
         {"texts": ["a"], "rows": [[0, 0, 0, 1, 24.9, 60.1]]},
         {"texts": ["a"], "rows": [[0, 0, 0, 0, 240.9, 60.1]]},
-        {"texts": ["a"], "rows": [[0, 0, 0, -1, 24.9, 60.1]]},
-        {"texts": ["a"], "rows": [[0, 0, 0, True, 24.9, 60.1]]},
         {"texts": ["a"], "rows": [[0, 0, 0, 0, None, 60.1]]},
     ],
 )

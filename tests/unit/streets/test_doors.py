@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from plain_turns import drawn_rules, is_legal
+from door_towns import winding_town
+from plain_turns import is_legal
 from street_samples import little_town, place
 from veilroute.domain import Turns, great_circle_m, street_domain, with_rules
 from veilroute.streets import DoorFinder, open_doors
@@ -56,8 +57,7 @@ def test_the_network_is_split_where_the_door_is() -> None:
     town = little_town()
     finder = DoorFinder(town)
     points = {"Baker": beside(101, 102, 0.25, north_m=5), "School": beside(102, 106, 0.5, east_m=4)}
-    split, labels = open_doors(town, [(name, finder.find(point)) for name, point in points.items()])
-    assert labels == ("Baker", "School")
+    split, _ = open_doors(town, [(name, finder.find(point)) for name, point in points.items()])
     assert split.num_nodes == town.num_nodes + 2
     assert split.num_edges == town.num_edges + 3  # the street to the school is one-way
     assert split.streets is not None
@@ -68,21 +68,6 @@ def test_the_network_is_split_where_the_door_is() -> None:
         assert great_circle_m(split.streets.lonlat[split.node(name)], point) < 5.2
     out = split.indices[split.indptr[split.node("School")] : split.indptr[split.node("School") + 1]]
     assert [split.label(int(node)) for node in out] == [106]
-
-
-def test_bends_stay_on_their_side_of_a_door() -> None:
-    town = little_town()
-    split, _ = open_doors(town, [("Kiosk", DoorFinder(town).find((24.9432, 60.16986)))])
-    assert split.streets is not None
-    tails, heads, _ = split.edge_arrays()
-    node = split.node("Kiosk")
-    bends = {
-        split.label(int(tails[e])): len(split.streets.bends(e)) for e in range(split.num_edges) if heads[e] == node
-    }
-    assert bends == {110: 2, 111: 1}
-    for e in np.flatnonzero((heads == node) | (tails == node)).tolist():
-        line = split.streets.line(int(tails[e]), int(heads[e]), e)
-        assert great_circle_m(line[:-1], line[1:]).sum() == pytest.approx(split.streets.lengths[e], rel=0.01)
 
 
 def test_directions_that_run_elsewhere_are_two_streets() -> None:
@@ -143,65 +128,44 @@ def test_several_places_at_one_spot_have_one_node() -> None:
 
 def test_a_name_that_the_map_has_already() -> None:
     town = little_town()
-    finder = DoorFinder(town)
-    doors = [("102", finder.find(beside(101, 102, 0.4))), ("102", finder.find(beside(101, 102, 0.6)))]
-    split, labels = open_doors(town, doors)
+    door = DoorFinder(town).find(beside(101, 102, 0.4))
+    split, labels = open_doors(town, [("102", door), ("102", door)])
     assert labels == ("102 (place)", "102 (place) (place)")
     assert split.has_label(102)
 
 
-def drawn_town(rng: Random) -> vr.Domain:
-    """Six junctions anywhere, with rules."""
-    points = [(24 + rng.random() / 100, 60 + rng.random() / 100) for _ in range(6)]
-    pairs = {(i, i + 1) for i in range(5)} | {(i + 1, i) for i in range(5) if rng.random() < 0.8}
-    for _ in range(4):
-        one, other = rng.sample(range(6), 2)
-        pairs |= {(one, other), (other, one)} if rng.random() < 0.6 else {(one, other)}
-    edges = sorted(pairs)
-    out: dict[int, list[int]] = {}
-    for tail, head in edges:
-        out.setdefault(tail, []).append(head)
-    return street_domain(
-        lonlat=points,
-        tails=[tail for tail, _ in edges],
-        heads=[head for _, head in edges],
-        costs=[1.0 + i for i in range(len(edges))],
-        lengths=[float(great_circle_m(points[tail], points[head])) for tail, head in edges],
-        unit="seconds",
-        labels=list(range(100, 106)),
-        turns=drawn_rules(rng, out, 6),
-    )
-
-
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(60))
 def test_what_is_legal_stays_so_where_streets_are_split(seed: int) -> None:
     """A walk past doors is legal when the walk over the whole streets is, and it turns round between no junctions."""
     rng = Random(seed)
-    town = drawn_town(rng)
-    if town.turns is None:
-        return
-    doors = []
+    town = winding_town(seed, side=3, u_turns=rng.choice(("never", "dead-ends", "allow")))
+    assert town.turns is not None
+    num, doors = town.num_nodes, []
     for number in range(rng.randint(1, 5)):
         finder = DoorFinder(town, side=rng.choice(("any", "kerb")))
-        doors.append((f"place {number}", finder.find((24 + rng.random() / 100, 60 + rng.random() / 100))))
+        doors.append((f"place {number}", finder.find((24.9 + rng.random() / 250, 60.1 + rng.random() / 500))))
     split, _ = open_doors(town, doors)
-    assert split.turns is not None
+    assert split.turns is not None and split.streets is not None
+    tails, heads, _ = split.edge_arrays()
+    for edge, (tail, head) in enumerate(zip(tails.tolist(), heads.tolist(), strict=True)):
+        line = split.streets.line(tail, head, edge)  # bends stay on their side of a door
+        assert great_circle_m(line[:-1], line[1:]).sum() == pytest.approx(split.streets.lengths[edge], rel=0.01, abs=1)
     out, split_out = (
         {node: one.indices[one.indptr[node] : one.indptr[node + 1]].tolist() for node in range(one.num_nodes)}
         for one in (town, split)
     )
     for _ in range(40):
-        walk = [rng.randrange(6)]
+        walk = [rng.randrange(num)]
         while len(walk) < 14 and split_out[walk[-1]]:
             walk.append(rng.choice(split_out[walk[-1]]))
-        while walk[-1] >= 6:
+        while walk[-1] >= num:
             walk.pop()
-        whole = [node for node in walk if node < 6]
+        whole = [node for node in walk if node < num]
         turned = any(one == other for one, other in itertools.pairwise(whole))
         between: set[int] = set()
         for node in walk:
             turned |= node in between
-            between = between | {node} if node >= 6 else set()
+            between = between | {node} if node >= num else set()
         if turned and town.turns.u_turns == "allow":
             continue
         assert is_legal(walk, split_out, split.turns) == (is_legal(whole, out, town.turns) and not turned)
@@ -233,19 +197,13 @@ def test_streets_across_the_antimeridian() -> None:
         assert walk.cost == pytest.approx(away, abs=0.2)
 
 
-@pytest.mark.parametrize("degrees", [-80, -45, -10, 10, 45, 65])
+@pytest.mark.parametrize("degrees", [-80, -10, 45])
 def test_the_kerb_outside_a_hairpin_bend(degrees: int) -> None:
     ends, bend = [(0.0, 0.0), (0.0, 60 * METRE_LAT)], (200 * METRE_LAT, 0.0)
     road = street_domain(
-        lonlat=ends,
-        tails=[0, 1],
-        heads=[1, 0],
-        costs=[409, 409],
-        lengths=[409, 409],
-        unit="metres",
-        shape_ptr=[0, 1, 2],
-        shape=[bend, bend],
-    )
+        lonlat=ends, tails=[0, 1], heads=[1, 0], costs=[409, 409], lengths=[409, 409], unit="metres",
+        shape_ptr=[0, 1, 2], shape=[bend, bend],
+    )  # fmt: skip
     angle = math.radians(degrees)
     outside = bend[0] + 20 * METRE_LAT * math.cos(angle), bend[1] + 20 * METRE_LAT * math.sin(angle)
     assert DoorFinder(road, side="kerb").find(outside).edges == (0,)

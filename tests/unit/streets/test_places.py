@@ -7,8 +7,8 @@ import pytest
 
 import veilroute as vr
 from street_samples import little_town, place
-from veilroute.domain import great_circle_m, reached_from, street_domain
-from veilroute.streets import Located, Place, check_distinct, check_joined, check_way, locate, snap, span_text
+from veilroute.domain import great_circle_m, street_domain
+from veilroute.streets import Located, Place, check_distinct, check_joined, check_way, locate, snap
 
 TOWN = little_town()
 LON, LAT = place(107)
@@ -38,14 +38,6 @@ def test_the_nearest_junction_is_that_of_looking_at_all() -> None:
     assert snap(TOWN, place(112)).distance_m == 0.0
 
 
-def test_ties_to_the_millimetre_go_to_the_smallest_number() -> None:
-    corners = [(0.001, 0.0), (0.0, 0.001), (-0.001, 0.0), (0.0, -0.001)]
-    for turn in range(4):
-        assert snap(points(corners[turn:] + corners[:turn]), (0.0, 0.0)).node == 0
-    assert snap(points([(0.001 + 1e-10, 0.0), (-0.001, 0.0)]), (0.0, 0.0)).node == 0
-    assert snap(points([(0.001 + 1e-7, 0.0), (-0.001, 0.0)]), (0.0, 0.0)).node == 1
-
-
 # --- locating
 
 
@@ -70,21 +62,16 @@ def test_names_of_places_go_before_ids() -> None:
 def test_a_warning_beyond_a_distance_and_two_kilometres_at_most() -> None:
     # A hundred-thousandth of a degree of latitude is 1.11 m; the northernmost street is at 60.172.
     near, far = Place("Kamppi", 60.17289, 24.94), Place("Kamppi", 60.17291, 24.94)
-    assert find(near).warning is None
-    assert "Kamppi" in (find(far).warning or "") and "101 m" in (find(far).warning or "")
-    assert find(far, far_m=102).warning is None
-    assert "1990 m" in (find("60.1899,24.94").warning or "")
+    assert find(near).warning is None and "101 m" in (find(far).warning or "") and find(far, far_m=102).warning is None
     with pytest.raises(vr.InvalidInputError, match=f"at most 2 km from a junction .{SPAN}"):
         find("60.1901,24.94")
     assert find("60.1901,24.94", far_m=2500).label == 101
-    with pytest.raises(vr.InvalidInputError, match="far_m"):
-        find(far, far_m=-1)
 
 
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        *((text, SPAN) for text in ("60.3,24.94", "61.5,23.8", "0,0", "-60.171,24.944", "60.171,-24.944")),
+        *((text, SPAN) for text in ("60.3,24.94", "0,0", "60.171,-24.944")),
         ("24.944,60.171", r"so write 60\.171,24\.944"),
         *((text, "a latitude from -90 to 90") for text in ("91,24.94", "-90.01,0", "60.17,181")),
     ],
@@ -92,15 +79,6 @@ def test_a_warning_beyond_a_distance_and_two_kilometres_at_most() -> None:
 def test_off_the_map_or_the_wrong_way_round(text: str, word: str) -> None:
     with pytest.raises(vr.InvalidInputError, match=f"^--start: .*{word}"):
         find(text)
-
-
-def test_longitudes_that_are_no_latitudes() -> None:
-    sydney = points([(151.2, -33.86), (151.21, -33.86)])
-    assert locate(sydney, "-33.86,151.2", field="--start").label == 0
-    with pytest.raises(vr.InvalidInputError, match=r"so write -33\.86,151\.2,"):
-        locate(sydney, "151.2,-33.86", field="--start")
-    with pytest.raises(vr.InvalidInputError, match=r"^a\.csv, line 3: Kamppi: expected a point on the map"):
-        find(Place("Kamppi", 61.0, 24.94, origin="a.csv, line 3"))
 
 
 def test_other_domains_have_no_coordinates(line5: vr.Domain, two_rooms: vr.Domain) -> None:
@@ -129,40 +107,20 @@ def test_places_are_checked_when_they_are_made(values: dict[str, object]) -> Non
         Place(**values)  # type: ignore[arg-type]
 
 
-def test_what_places_are_called() -> None:
-    given = (Place("Kamppi", 60.17, 24.94), Place(lat=60.17, lon=24.94), Place(node="107"))
-    assert [str(each) for each in given] == ["Kamppi", "60.17,24.94", "107"]
-    assert TOWN.streets is not None
-    assert span_text(TOWN.streets) == SPAN.replace("\\", "")
-
-
 # --- trips
 
 
 def islands() -> vr.Domain:
     """Mainland a <-> b -> c <-> d, and an island e <-> f; c and d cannot be left to the west."""
-    pairs = [(0, 1), (1, 0), (1, 2), (2, 3), (3, 2), (4, 5), (5, 4)]
+    tails, heads = [0, 1, 1, 2, 3, 4, 5], [1, 0, 2, 3, 2, 5, 4]
+    lonlat = [(i / 1000, 0.0) for i in range(6)]
     return street_domain(
-        lonlat=[(i / 1000, 0.0) for i in range(6)],
-        tails=[a for a, _ in pairs],
-        heads=[b for _, b in pairs],
-        costs=[1] * len(pairs),
-        lengths=[100] * len(pairs),
-        unit="seconds",
-        labels=list("abcdef"),
+        lonlat=lonlat, tails=tails, heads=heads, costs=[1] * 7, lengths=[100] * 7, unit="seconds", labels=list("abcdef")
     )
 
 
 def spot(label: str, name: str | None = None, *, distance_m: float | None = None, origin: str = "--x") -> Located:
     return Located(label, name or label, name, distance_m, origin=origin)
-
-
-@pytest.mark.parametrize(("label", "along", "both"), [("a", "abcd", "abcd"), ("c", "cd", "abcd"), ("f", "ef", "ef")])
-def test_what_can_be_reached(label: str, along: str, both: str) -> None:
-    domain = islands()
-    for backward, expected in ((False, along), (True, both)):
-        mask = reached_from(domain, domain.node(label), backward=backward)
-        assert "".join(str(domain.label(node)) for node in mask.nonzero()[0].tolist()) == expected
 
 
 def test_a_way_from_start_to_goal_and_to_the_candidates() -> None:

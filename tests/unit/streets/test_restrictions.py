@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -39,8 +37,6 @@ def banned(network: StreetNetwork) -> list[tuple[object, ...]]:
     ("relation", "expected"),
     [
         (restriction("no_left_turn", 1, 22, 3), [(12, 22, 21)]),
-        (restriction("no_right_turn", 1, 22, 4), [(12, 22, 23)]),
-        (restriction("no_straight_on", 1, 22, 2), [(12, 22, 32)]),
         (restriction("no_u_turn", 1, 22, 1), [(12, 22, 12)]),
         (restriction("no_entry", [1, 3], 22, 4), [(12, 22, 23), (21, 22, 23)]),
         (restriction("no_exit", 1, 22, [3, 4]), [(12, 22, 21), (12, 22, 23)]),
@@ -50,7 +46,6 @@ def banned(network: StreetNetwork) -> list[tuple[object, ...]]:
         (restriction("only_left_turn", 1, 22, 99), [(12, 22, 12), (12, 22, 21), (12, 22, 23), (12, 22, 32)]),
         (restriction("no_u_turn", 1, [4], 6), [(12, 22, 23, 33)]),
         (restriction("no_u_turn", 3, [4, 6], 8), [(21, 22, 23, 33, 32)]),
-        (restriction("no_u_turn", 3, [6, 4], 8), [(21, 22, 23, 33, 32)]),
         (
             restriction("only_straight_on", 3, [4], 5),
             [(21, 22, 12), (21, 22, 21), (21, 22, 32), (21, 22, 23, 13), (21, 22, 23, 22), (21, 22, 23, 33)],
@@ -69,17 +64,11 @@ def test_what_a_restriction_bans(relation: Relation, expected: list[tuple[int, .
     [
         (restriction("no_left_turn", 1, 22, 99), "incomplete"),
         (restriction("no_left_turn", 99, 22, 3), "incomplete"),
-        (restriction("no_left_turn", 1, [99], 6), "incomplete"),
-        (restriction("no_left_turn", 1, [4, 99], 6), "incomplete"),
         (restriction("only_left_turn", 1, [4], 99), "incomplete"),
-        (restriction("no_left_turn", [], 22, 3), "incomplete"),
-        (restriction("no_left_turn", 1, [], 3), "incomplete"),
         (restriction("only_left_turn", 1, 22, []), "incomplete"),
         (restriction("no_left_turn", 1, 23, 4), "unclear"),
-        (restriction("no_left_turn", 5, 22, 4), "unclear"),
         (restriction("no_left_turn", 1, [5], 6), "unclear"),
         (restriction("give_way", 1, 22, 3), "unclear"),
-        (restriction("", 1, 22, 3), "unclear"),
         (({"type": "restriction", "restriction": "no_left_turn"}, []), "incomplete"),
         (
             (
@@ -91,7 +80,6 @@ def test_what_a_restriction_bans(relation: Relation, expected: list[tuple[int, .
         (restriction("restriction:conditional=no_left_turn@(Mo-Fr)", 1, 22, 3), "conditional"),
         (restriction("restriction:motorcar:conditional=no_left_turn@(Mo)", 1, 22, 3), "conditional"),
         (restriction("restriction:bicycle=no_left_turn", 1, 22, 3), "other"),
-        (restriction("restriction:hgv:conditional=no_left_turn@(Mo)", 1, 22, 3), "other"),
         (restriction("restriction=no_left_turn except=bicycle;motorcar", 1, 22, 3), "other"),
     ],
 )
@@ -110,15 +98,10 @@ REASONS = ("other", "conditional", "unclear", "incomplete")
     ("tags", "holds"),
     [
         ({"restriction": "no_left_turn"}, ["drive", "truck", "cycle"]),
-        ({"restriction": "no_left_turn", "except": "psv; bicycle"}, ["drive", "truck"]),
-        ({"restriction": "no_left_turn", "except": "motor_vehicle"}, ["cycle"]),
-        ({"restriction": "no_left_turn", "except": "hgv"}, ["drive", "cycle"]),
         ({"restriction:hgv": "no_left_turn"}, ["truck"]),
-        ({"restriction:bicycle": "no_left_turn"}, ["cycle"]),
         ({"restriction:motorcar": "no_left_turn"}, ["drive"]),
         ({"restriction:foot": "no_left_turn"}, ["walk"]),
         ({"restriction:hgv": "no_left_turn", "except": "vehicle"}, []),
-        ({"restriction:conditional": "no_left_turn @ (Mo)"}, []),
         ({"restriction": "no_u_turn", "restriction:hgv": "no_left_turn"}, ["drive", "truck", "cycle"]),
     ],
 )
@@ -131,63 +114,6 @@ def test_the_more_special_kind_holds_as_well() -> None:
     relation = restriction(tags, 1, 22, 2)
     assert banned(build(relation)) == [(12, 22, 32)], "so it stands there, whatever it is called"
     assert len(banned(build(relation, network="truck"))) == 4
-
-
-def test_ways_that_pass_through() -> None:
-    rows: list[Row] = [(1, [12, 22, 32], ROAD), (3, [21, 22], ROAD), (4, [22, 23, 24], ROAD)]
-    assert banned(build(restriction("no_left_turn", 1, 22, 3), rows=rows)) == [(12, 22, 21), (32, 22, 21)]
-    assert banned(build(restriction("no_left_turn", 3, 22, 1), rows=rows)) == [(21, 22, 12), (21, 22, 32)]
-    assert banned(build(restriction("no_u_turn", 1, 22, 1), rows=rows)) == [(12, 22, 12), (32, 22, 32)]
-    unclear = build(restriction("only_left_turn", 1, 22, 3), rows=rows)
-    assert (banned(unclear), unclear.report.num_restrictions_unclear) == ([], 1)
-    # One comes from one side only, and may go on to either.
-    assert banned(build(restriction("only_right_turn", 3, 22, 1), rows=rows)) == [(21, 22, 21), (21, 22, 24)]
-    one_way = [(1, [12, 22, 32], ROAD | {"oneway": "yes"}), *rows[1:]]
-    assert (12, 22, 32) in banned(build(restriction("only_left_turn", 1, 22, 3), rows=one_way))
-
-
-def test_streets_that_are_closed_or_lead_the_other_way_need_no_ban() -> None:
-    rows = [*CROSSING[:2], (3, [21, 22], ROAD | {"oneway": "yes"}), *CROSSING[3:]]
-    assert banned(build(restriction("no_left_turn", 1, 22, 3), rows=rows)) == []
-    private = [*CROSSING[:2], (3, [21, 22], ROAD | {"access": "private"}), *CROSSING[3:]]
-    assert banned(build(restriction("no_left_turn", 1, 22, 3), rows=private)) == []
-    # Where one must go on to a street that is not there, nothing is left.
-    must = banned(build(restriction("only_left_turn", 1, 22, 3), rows=private))
-    assert must == [(12, 22, 12), (12, 22, 23), (12, 22, 32)]
-
-
-def test_a_node_in_the_middle_of_a_street_becomes_a_junction() -> None:
-    rows: list[Row] = [(1, [21, 22], ROAD), (2, [22, 23], ROAD)]
-    assert build(rows=rows).domain.labels == (21, 23)
-    network = build(restriction("no_straight_on", 1, 22, 2), rows=rows)
-    assert network.domain.labels == (21, 22, 23)
-    assert banned(network) == [(21, 22, 23)]
-
-
-def test_a_ring_with_a_restriction_is_told_from_turning_round() -> None:
-    one_way = ROAD | {"oneway": "yes"}
-    rows: list[Row] = [(1, [21, 22], ROAD), (2, [22, 32, 33, 23], one_way), (3, [23, 22], one_way)]
-    network = build(restriction("no_straight_on", 2, 23, 3), rows=rows)
-    tails, heads, _ = network.domain.edge_arrays()
-    pairs = set(zip(tails.tolist(), heads.tolist(), strict=True))
-    both = {(a, b) for a, b in pairs if (b, a) in pairs}
-    assert {network.domain.label(a) for a, _ in both} == {21, 22}
-
-
-def test_barriers_leave_a_dead_end_on_each_side() -> None:
-    ways = pack_ways(CROSSING, PLACES)
-    cut = build_network(replace(ways, barriers={22: {"barrier": "bollard"}, 24: {"barrier": "bollard"}}))
-    assert cut.report.num_barriers == 1, "24 is a dead end already"
-    domain = cut.domain
-    tails, heads, _ = domain.edge_arrays()
-    pairs = {(domain.label(a), domain.label(b)) for a, b in zip(tails.tolist(), heads.tolist(), strict=True)}
-    ends = {b for a, b in pairs if a in (12, 21)} | {b for a, b in pairs if b in (22, -1, -2, -3)}
-    assert ends == {22, -1, -2, -3}
-    assert (12, 22) in pairs
-    assert not {(22, 23), (22, 21), (22, 32)} & pairs
-    assert cut.domain.num_edges == build().domain.num_edges
-    low = build_network(replace(ways, barriers={22: {"barrier": "bollard", "bicycle": "yes"}}), network="cycle")
-    assert low.report.num_barriers == 0
 
 
 def test_a_long_search_ends() -> None:
