@@ -66,8 +66,9 @@ def test_repeated_draws_are_those_of_all_sequences(seed: int, num_draws: int, le
     assert (account.playbook, account.draws, account.bound) == (book.sha256, num_draws, 0.4)
     for known, num in ((account.now, num_draws), (account.after_another, num_draws + 1)):
         assert known == pytest.approx(add_up(hidden, [channel_of(book)] * num))
-    with pytest.raises(vr.TooLargeError, match="at most 100,000 ways"):
-        account_draws(ledger.entries * 500)
+    if seed == 0:
+        with pytest.raises(vr.TooLargeError, match="at most 100,000 ways"):
+            account_draws([replace(each, occasion=None) for each in ledger.entries] * 500)
     if num_draws == 1:
         # The account takes classes for told apart; two with one route are one sight, of which less is known.
         assert account.now.worst >= (book.claims.worst_posterior or 1) - 1e-9
