@@ -10,7 +10,6 @@ import pytest
 import veilroute as vr
 from closed_roads import audited, draw_closure
 from plain_closures import Walks, drawn_book, keeps_alone, listed, seers_of, watch
-from veilroute.replanning import with_contingencies
 
 NUM = 400
 
@@ -92,7 +91,7 @@ def test_contingencies_say_what_an_observer_can_find_out(num: int) -> None:
             continue
         done += 1
         seers = seers_of(book, book.candidates)
-        made = with_contingencies(book, worst=4)
+        made = book.with_contingencies(worst=4)
         for entry in made.contingencies:
             same_road = {each.number: each for each in made.contingencies if each.closure == entry.closure}
             for choice in ("go-on", "give-up"):

@@ -19,12 +19,11 @@ import pytest
 
 import veilroute as vr
 from changed_values import mutate
-from closed_roads import audited, changed_graph, check_walk, draw_closure, watchers_of
+from closed_roads import audited, changed_graph, check_walk, draw_closure, replan_from_dict, watchers_of
 from ledger_weeks import canonical
 from plain_closures import drawn_book, keeps_alone, prior_of, seers_of, watch
 from reference import covering_cost, distances
 from veilroute import audit_day
-from veilroute.closures import replan_from_dict
 
 NUM_SMALL, NUM_LARGE = 120, 2000
 OWN = ("class", "members", "trip", "walked", "closed", "closed_one_way", "closed_nodes", "new_costs", "choice",
