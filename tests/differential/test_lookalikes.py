@@ -42,7 +42,7 @@ def check(book: vr.Playbook, made: vr.Replan, seers: dict[object, set[object]]) 
     return most
 
 
-@pytest.mark.parametrize("num", [3, pytest.param(NUM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num", [4, pytest.param(NUM, marks=pytest.mark.slow)])
 def test_every_class_at_every_place_says_what_an_observer_can_find_out(num: int) -> None:
     rng, done, replans, alike, chained = Random("lookalikes"), 0, 0, 0, 0
     while done < num:
