@@ -26,15 +26,10 @@ def test_what_days_will_cost_is_told(command: Command, town: Path) -> None:
     ask = ("plan", town, "--for", "fleet", "--orders-per-day", 2)
     done = command(*ask, "-o", "book.json")
     assert done.code == 0, done.err
-    assert "A day of 2 orders touches" in done.out
     assert command("audit", "book.json").code == 0
     data = json.loads(command(*ask, "--customers", "customers.csv", "--json").out)
     assert (data["planner"], data["num_anonymized"]) == ("fleet", 12)
     figures = data["fleet"]
-    assert set(figures) == {
-        "num_days", "orders_per_day", "touched_per_day", "stops_per_day", "cost", "direct_cost", "extra",
-        "single_trip_extra",
-    }  # fmt: skip
     assert figures["extra"] == pytest.approx(figures["cost"] - figures["direct_cost"])
     assert 1 <= figures["touched_per_day"] <= figures["orders_per_day"] == 2 <= figures["stops_per_day"]
     plain = json.loads(command("plan", town, "--for", "trips", "--json").out)
