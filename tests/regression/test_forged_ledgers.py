@@ -23,8 +23,8 @@ import pytest
 
 import veilroute as vr
 from ledger_weeks import Data, Week, forge, plan_week, random_days, read_week
+from linked_entries import Entry, Identity, entry_from_dict
 from plain_links import Links, UnclearError, line_of, seen_of
-from veilroute.entries import Entry, Identity, entry_from_dict
 
 NUM_QUICK, NUM_FORGED = 60, int(os.environ.get("VEILROUTE_FORGED", "1500"))
 WEEKS: dict[str, tuple[vr.Privacy, int, int, str, bool]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,8 @@ import pytest
 import linked
 import linked_weeks
 import veilroute as vr
-from linked import Figures, Watcher, rows_of
-from linked_entries import THERE, town
+from linked import Figures, rows_of
+from linked_entries import book_of
 from linked_weeks import ASSUMPTIONS, Drive
 from risk import linked_tables
 
@@ -19,27 +18,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "risk.rst"
 A, B, C, D = (0, 2), (0, 5), (2, 0), (2, 3)
 
 
-def book_of(*classes: tuple[tuple[int, int], ...], refused: tuple[tuple[int, int], ...] = ()) -> vr.Playbook:
-    places = [each for group in classes for each in group]
-    book = vr.solve(vr.Problem(town(), [THERE], [*places, *refused]), vr.Privacy(k=2))
-    groups = [replace(book.classes[0], members=members, anonymized=True) for members in classes]
-    groups += [replace(book.classes[0], members=(each,), anonymized=False) for each in refused]
-    return replace(book, classes=tuple(groups))
-
-
-def test_the_observer_intersects_classes_and_makes_nothing_of_days_without_a_route() -> None:
-    watcher = Watcher()
-    watcher.watch(book_of((A, B), (C, D)))
-    assert watcher.share(2) == 0
-    assert watcher.share(3) == 100
-    watcher.watch(book_of((A, C), refused=(B, D)))
-    assert watcher.left == {A: {A}, B: {A, B}, C: {C}, D: {C, D}}
-    assert (watcher.hidden, watcher.refused) == ({A, C}, {B, D})
-    assert watcher.share(2) == 50
-
-
 def test_days_that_do_not_go_together_are_not_safe() -> None:
-    good, bad = book_of((A, B), (C, D)), book_of((A, C), (B, D))
+    good, bad = book_of([A, B], [C, D]), book_of([A, C], [B, D])
     for books, is_safe in (([good] * 20, True), ([good] * 10 + [bad] * 10, False)):
         figures = Figures()
         figures.add(2, ([book] for book in books), is_linked=True)
