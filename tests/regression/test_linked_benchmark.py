@@ -11,7 +11,6 @@ import linked_weeks
 import veilroute as vr
 from linked import Figures, rows_of
 from linked_entries import book_of
-from linked_weeks import ASSUMPTIONS, Drive
 from risk import linked_tables
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "risk.rst"
@@ -52,16 +51,6 @@ def test_linked_weeks_keep_what_was_promised_under_their_own_assumption(
     assert [cells[7] for cells, _ in rows] == ["occasional", "(expected)", "expected", "(occasional)"]
     if privacy.risk is None:
         assert int(rows[1][0][8]) > 0, "newcomers that were planned as if nobody expected their trips"
-
-
-def test_the_observer_of_linked_weeks_finds_what_plans_without_a_ledger_show() -> None:
-    """Rooms of their own for a week: b goes another way on the second day, and c has no trip."""
-    seen: list[dict[str, Drive]] = [{"a": ("x",), "b": ("x",), "c": ("x",)}, {"a": ("y",), "b": ("z",), "c": None}]
-    days = {observer: next(linked_weeks.days_to_compare(seen, "c", observer)) for observer in ASSUMPTIONS}
-    assert days == {"occasional": [0], "expected": [0, 1]}
-    assert linked_weeks.left(seen, "c", [0]) == {"a", "b", "c"}
-    assert linked_weeks.left(seen, "c", [0, 1]) == {"c"}
-    assert linked_weeks.left(seen, "b", [0, 1]) == {"b"}
 
 
 def test_the_page_about_risk_shows_what_the_command_prints() -> None:

@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import veilroute as vr
@@ -26,7 +25,7 @@ from gpx_schema import NAMESPACE, check_gpx
 from street_samples import ATTRIBUTION, little_book
 from veilroute import InvalidInputError, read_day
 from veilroute.cli import write_day
-from veilroute.plotting import draw_day, join_modules, part_shown
+from veilroute.plotting import join_modules
 
 NINE = 9 * 3600.0
 EVIL = "</script><script>alert(1)</script> {{js}} & <b>"
@@ -116,18 +115,6 @@ def clock(seconds: float) -> str:
 
 def _text(element: ET.Element, name: str) -> str:
     return element.findtext(f"{NAMESPACE}{name}") or ""
-
-
-def test_geojson_has_tours_and_stops(folder: Path, town: tuple[vr.Playbook, vr.Day]) -> None:
-    _, day = town
-    whole = json.loads((folder / "day.geojson").read_bytes())["features"]
-    own = [json.loads(path.read_bytes())["features"] for path in sorted(folder.glob("vehicle-*.geojson"))]
-    assert whole == [feature for features in own for feature in features]
-    stops = [feature["properties"] for feature in whole if feature["properties"]["role"] == "stop"]
-    assert [stop["node"] for stop in stops] == [stop for tour in day.tours for stop in tour.stops]
-    assert [stop["begins_s"] for stop in stops] == [begin for tour in day.tours for begin in tour.begins_s]
-    lines = [feature for feature in whole if feature["geometry"]["type"] == "LineString"]
-    assert [line["properties"]["cost"] for line in lines] == [tour.cost for tour in day.tours if tour.stops]
 
 
 def test_the_map_loads_nothing(folder: Path) -> None:
@@ -258,18 +245,6 @@ def test_maps_that_are_not_on_earth_have_a_picture_where_there_are_places(tmp_pa
     idle = vr.Tour((), (), (), 0)  # a day without orders drives nobody
     none = vr.Day(book.sha256, terms, (), (idle, idle), 0, 0)
     assert names == [path.name for path in write_day(book, none, tmp_path / "none")]
-
-
-def test_a_map_shows_the_part_of_a_network_that_is_driven(tmp_path: Path) -> None:
-    domain = vr.generate_streets(30, 30, seed=2)
-    depot, *customers = (domain.label(node) for node in (0, 2, 33, 61, 64))
-    book = vr.solve(vr.Problem(domain, [vr.Trip(depot, depot)], customers), vr.Privacy(k=2, ell=0))
-    day = vr.dispatch(book, [1], vr.Terms((vr.Van(depot, depot),), iterations=20))
-    shown = part_shown(domain, day)
-    assert len(day.tours[0].route) < shown.num_nodes < 200
-    assert set(day.tours[0].route) <= set(shown.labels_of(np.arange(shown.num_nodes)))
-    draw_day(book, day, tmp_path / "day.svg")
-    assert (tmp_path / "day.svg").stat().st_size < 300_000
 
 
 @pytest.mark.slow

@@ -27,33 +27,20 @@ def monday(command: Command, tmp_path: Path) -> Path:
 
 def test_a_breakdown_is_written_and_goes_on(command: Command, monday: Path) -> None:
     asked = ("fleet-replan", "town.json", "--day", monday, "--at", "08:05", "--broken", 2)
-    done = command(*asked, "-o", "rest")
-    assert (done.code, done.err) == (0, ""), done
+    assert command(*asked, "-o", "rest").code == 0
     told = json.loads(command(*asked, "--json").out)
-    assert told.pop("audit")["holds"] is True
-    assert told == json.loads(Path("rest/day.json").read_bytes())
-    rest = vr.read_day("rest/day.json")
-    assert rest.after is not None and [stand.state for stand in rest.after.stands] == ["fit", "broken", "fit"]
-    route = rest.tours[0].route
-    again = command(
-        "fleet-replan", "town.json", "--day", "rest/day.json", "--positions", "1=3+ 3=0", "--closed",
-        f"{route[6]},{route[7]}", "-o", "later",
-    )  # fmt: skip
-    assert again.code == 0, again
+    assert told.pop("audit")["holds"] is True and told == json.loads(Path("rest/day.json").read_bytes())
+    route = vr.read_day("rest/day.json").tours[0].route
+    again = ("--day", "rest/day.json", "--positions", "1=3+ 3=0", "--closed", f"{route[6]},{route[7]}", "-o", "later")
+    assert command("fleet-replan", "town.json", *again).code == 0
     before = ("--before", "rest", "--before", monday)
-    audit = command("audit", "town.json", "--day", "later", *before, "--strict")
-    assert audit.code == 0, audit
-    alone = command("audit", "town.json", "--day", "later/day.json", *before, "--reruns", 0)
-    assert (alone.code, "UNPROVED  same-files" in alone.out) == (0, True)
+    assert command("audit", "town.json", "--day", "later", *before, "--strict").code == 0
     for name, others in (("later", ()), ("later", (monday,)), ("rest", (monday, "later")), (monday, (monday,))):
         words = [word for other in others for word in ("--before", other)]
         assert_refused(command("audit", "town.json", "--day", name, *words), "before: expected")
     data = json.loads(Path("later/day.json").read_bytes()) | {"direct_cost": 1}
     Path("later/day.json").write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="ascii")
-    forged = command("audit", "town.json", "--day", "later", *before)
-    assert (forged.code, "VIOLATED  same-files" in forged.out) == (1, True)
-    assert command(*asked, "-o", "other").code == 0
-    assert Path("other/day.json").read_bytes() == Path("rest/day.json").read_bytes()
+    assert command("audit", "town.json", "--day", "later", *before).code == 1
 
 
 def test_where_classes_fall_short_nothing_is_chosen(command: Command, monday: Path) -> None:

@@ -42,20 +42,6 @@ def test_a_replan(command: Command, planned: Path, tmp_path: Path) -> None:
     assert (code, "EXCEEDED" in out) == (1, True)
 
 
-def test_a_day_of_a_fleet(command: Command, planned: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "day"
-    terms = ("--vehicles", 1, "--iterations", 10, "--rate", 0.2, "--pad-to", 2)
-    made = command("fleet", planned, "--touched", "1", *terms, "-o", folder)
-    assert made.code == 0, made.err
-    code, out, err = command("audit", planned, "--day", folder, "--simulate", "--json")
-    assert code == 0, (out, err)
-    figures = {(row["about"], row["figure"]): row for row in json.loads(out)["figures"]}
-    for name in ("worst_order", "worst_order_area"):
-        for about in ("The day", "The day, as `veilroute audit --day` has it"):
-            row = figures[about, name]
-            assert abs(row["printed"] - row["achieved"]) < 1e-9
-
-
 def test_options_that_it_does_not_take(command: Command, planned: Path) -> None:
     assert_refused(command("audit", "--simulate"), "PLAYBOOK")
     assert_refused(command("audit", planned, "--simulate", "--trips", "expected"), "--trips")

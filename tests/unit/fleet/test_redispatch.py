@@ -129,18 +129,6 @@ def road(num: int, ends: tuple[int, int], members: list[int], ell: float = 0, co
     return vr.solve(vr.Problem(domain, [vr.Trip(*ends)], members), vr.Privacy(k=2, ell=ell))
 
 
-def test_classes_whose_members_come_too_close_by_new_costs_fall_short() -> None:
-    book = road(6, (0, 5), [2, 4], ell=10, cost=5)
-    day = vr.dispatch(book, [1], vr.Terms((vr.Van(0, 5),)))
-    for cost in (5.5, 5, 4.5):
-        what: dict[str, Any] = {"positions": {1: 0}, "costs": [(2, 3, cost), (3, 2, cost)]}
-        if cost < 5:
-            with pytest.raises(vr.FallsShortError):
-                vr.redispatch(book, day, **what)
-            what["choice"] = "go-on"
-        assert broken_claims(book, day, vr.redispatch(book, day, **what)) == []
-
-
 def test_where_vehicles_are_by_the_clock_and_by_what_is_told() -> None:
     """3 closes before long, and 5 opens late: a vehicle stops at 3 at once, and waits at 5."""
     book = road(8, (0, 7), [3, 5])
