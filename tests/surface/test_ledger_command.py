@@ -268,16 +268,3 @@ def test_plans_that_could_be_linked_are_warned_of_without_a_ledger(command: Comm
     kept = command("plan", "office.map", *back, "--reuse", "first.json", "-o", "back.json")
     assert (kept.code, kept.err) == (0, ""), "its classes are those of the first"
     assert command("plan", "office.map", *ELSEWHERE).err == "", "what is not kept is not used"
-
-
-def test_what_is_interrupted_enters_nothing(office: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    before = Path("week.jsonl").read_bytes()
-    plan(office, "tuesday.json", "--candidates", f"{CUSTOMERS} 2,12")
-    for name in ("audit_playbook", "what_if"):
-        monkeypatch.setattr(f"veilroute.cli.ledger.{name}", interrupt)
-    for words in (("add", "week.jsonl", "tuesday.json"), ("what-if", "week.jsonl", "-k", 3)):
-        assert office("ledger", *words) == (130, "", "veilroute: interrupted\n")
-    assert Path("week.jsonl").read_bytes() == before

@@ -8,8 +8,8 @@ import itertools
 import json
 import os
 import random
-import signal
 import stat
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from journal_writers import FORMAT, Writer, entry_of
+from journal_writers import FORMAT, entry_of, start
 from veilroute import FileFormatError, InvalidInputError, journal
 
 POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="signals, permissions and special files of POSIX")
@@ -433,57 +433,39 @@ def test_threads_take_turns(path: Path) -> None:
     assert ids == Counter(f"{name}-{number}" for name in "abc" for number in range(10))
 
 
-def run_episode(path: Path, num_kills: int, chance: random.Random) -> int:
-    """Kill one of two writers again and again, stop and wake the other; return how many lines were torn."""
-    journal.new_journal(path, FORMAT)
-    num_torn, writers, reported = 0, list[Writer](), dict[str, list[str]]()
-    try:
-        for number in range(num_kills + 2):
-            if number >= 2:
-                victim = writers.pop(chance.randrange(2))
-                other = writers[0].process.pid or 0
-                is_paused = chance.random() < 0.3
-                if is_paused:  # perhaps amid a line, with the lock: then the victim waits for it
-                    os.kill(other, signal.SIGSTOP)
-                time.sleep(chance.random() * 0.03)
-                reported[victim.name] += victim.end()
-                seen = journal.read_journal(path, FORMAT)
-                num_torn += seen.torn
-                assert {one for ids in reported.values() for one in ids} <= {entry["id"] for entry in seen.entries}
-                if is_paused:
-                    os.kill(other, signal.SIGCONT)
-            writers.append(Writer(path, str(number), slowly=chance.random() < 0.6))
-            # Sometimes it may be killed before its first entry.
-            reported[str(number)] = writers[-1].wait_for_one() if chance.random() < 0.8 else []
-    finally:
-        for writer in writers:
-            reported.setdefault(writer.name, []).extend(writer.end())
-    check_kept(path, reported)
-    return num_torn
-
-
-def check_kept(path: Path, reported: dict[str, list[str]]) -> None:
-    """All that was reported is there once, in order, and of each writer at most one entry more."""
-    before = journal.read_journal(path, FORMAT)
-    after = journal.append(path, FORMAT, {"id": "end-0"})
-    assert after == journal.read_journal(path, FORMAT) and after.hashes[:-1] == before.hashes
-    found: dict[str, list[str]] = {name: [] for name in reported}
-    for entry in before.entries:
-        name, number = entry["id"].split("-")
-        assert entry == entry_of(name, int(number))
-        assert int(number) == len(found[name])
-        found[name].append(entry["id"])
-    for name, ids in reported.items():
-        assert found[name][: len(ids)] == ids and len(found[name]) <= len(ids) + 1
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 @pytest.mark.parametrize("num_kills", [2, pytest.param(200, marks=pytest.mark.slow)])
 def test_kills_at_random_moments_lose_nothing_that_was_reported(tmp_path: Path, num_kills: int) -> None:
-    # A new file now and then, because each entry reads all before it.
-    episodes = [min(20, num_kills - done) for done in range(0, num_kills, 20)]
-    num_torn = sum(
-        run_episode(tmp_path / f"ledger-{at}", num, random.Random(num_kills + at)) for at, num in enumerate(episodes)
-    )
-    if num_kills >= 200:
-        assert num_torn > 0, "no kill came amid a line, so nothing was tried"
+    """Of two writers one is killed again and again: all that was reported is there once, in order."""
+    chance, num_torn = random.Random(num_kills), 0
+    for begin in range(0, num_kills, 20):  # a new file now and then, because each entry reads all before it
+        path, writers, reported = tmp_path / f"ledger-{begin}", list[subprocess.Popen[str]](), dict[str, list[str]]()
+        journal.new_journal(path, FORMAT)
+
+        def end(victim: subprocess.Popen[str], reported: dict[str, list[str]] = reported) -> None:
+            victim.kill()
+            reported[victim.args[3]] += victim.communicate()[0].split()  # type: ignore[index]
+
+        try:
+            for number in range(min(20, num_kills - begin) + 2):
+                writers.append(start(path, str(number), is_slow=chance.random() < 0.6))
+                reported[str(number)] = [(writers[-1].stdout.readline()).strip()] if chance.random() < 0.8 else []  # type: ignore[union-attr]
+                if number >= 2:
+                    time.sleep(chance.random() * 0.03)
+                    end(writers.pop(chance.randrange(2)))
+                    seen = journal.read_journal(path, FORMAT)
+                    num_torn += seen.torn
+                    assert {one for ids in reported.values() for one in ids} <= {each["id"] for each in seen.entries}
+        finally:
+            for writer in writers:
+                end(writer)
+        before = journal.read_journal(path, FORMAT)
+        assert journal.append(path, FORMAT, {"id": "end-0"}).hashes[:-1] == before.hashes
+        found: dict[str, list[str]] = {name: [] for name in reported}
+        for entry in before.entries:
+            name, number_text = entry["id"].split("-")
+            assert entry == entry_of(name, len(found[name])) and number_text == str(len(found[name]))
+            found[name].append(entry["id"])
+        for name, ids in reported.items():
+            assert found[name][: len(ids)] == ids and len(found[name]) <= len(ids) + 1
+    assert num_torn > 0 or num_kills < 200, "no kill came amid a line, so nothing was tried"

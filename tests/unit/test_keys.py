@@ -10,7 +10,7 @@ import os
 import pickle
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import floor
@@ -18,14 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import chi2
 
 import veilroute as vr
 from drawn_books import PLACES, triangle_book
 from veilroute import playbook_from_json
 from veilroute.keys import draw, occasion_bytes
 
-NUM_DRAWS = 100_000
 KEY = vr.Key(bytes(range(32)))
 GOLDEN = "553702b993bd5cdf06b30d5344fee19fdb85d10d233664206fea789846999804"
 
@@ -33,20 +31,6 @@ GOLDEN = "553702b993bd5cdf06b30d5344fee19fdb85d10d233664206fea789846999804"
 @pytest.fixture
 def book() -> vr.Playbook:
     return triangle_book()
-
-
-def p_value(seen: Sequence[int], weights: Sequence[float]) -> float:
-    """How probable it is that draws with these chances are as far off, by chi-square; nothing of weight 0 was drawn."""
-    pairs = [(number, weight) for number, weight in zip(seen, weights, strict=True) if weight]
-    assert sum(number for number, _ in pairs) == sum(seen)
-    expected = [weight / sum(weights) * sum(seen) for _, weight in pairs]
-    distance = sum((number - mean) ** 2 / mean for (number, _), mean in zip(pairs, expected, strict=True))
-    return float(chi2.sf(distance, len(pairs) - 1))
-
-
-def counts(drawn: Iterable[int], num: int) -> list[int]:
-    seen = Counter(drawn)
-    return [seen[position] for position in range(num)]
 
 
 def drawn_class(book: vr.Playbook, secret: Any, **how: Any) -> int:
@@ -57,11 +41,14 @@ def drawn_class(book: vr.Playbook, secret: Any, **how: Any) -> int:
 
 @pytest.mark.parametrize("secret", PLACES)
 def test_a_playbook_draws_by_its_shares(book: vr.Playbook, secret: Any) -> None:
-    weights = [group.share_of(secret) for group in book.classes]
-    keyed = (drawn_class(book, secret, key=KEY, occasion=f"day {day}") for day in range(NUM_DRAWS // 3))
-    assert p_value(counts(keyed, 3), weights) > 0.001
-    fresh = (drawn_class(book, secret) for _ in range(NUM_DRAWS // 3))
-    assert p_value(counts(fresh, 3), weights) > 1e-9
+    """What a key draws is fixed below; without one each draw is a new one. Six standard deviations are too many."""
+    weights, num = [group.share_of(secret) for group in book.classes], 20_000
+    keyed = Counter(drawn_class(book, secret, key=KEY, occasion=f"day {day}") for day in range(num))
+    fresh = Counter(drawn_class(book, secret) for _ in range(num))
+    for seen in (keyed, fresh):
+        for position, weight in enumerate(weights):
+            chance = weight / sum(weights)
+            assert abs(seen[position] - chance * num) <= 6 * (num * chance * (1 - chance)) ** 0.5
 
 
 TINY = Fraction(1, 2**5000)
@@ -114,9 +101,7 @@ def test_integers_below_any_number_are_uniform() -> None:
         assert min(numbers) >= 0
         assert max(numbers) < total
         if total > 2:
-            thirds = counts((min(2, 3 * number // total) for number in numbers), 3)
-            sizes = [float(Fraction(-(-total * (i + 1) // 3) - -(-total * i // 3), total)) for i in range(3)]
-            assert p_value(thirds, sizes) > 1e-4
+            assert min(Counter(min(2, 3 * number // total) for number in numbers).values()) > 120
 
 
 def test_where_one_part_ends_and_the_next_begins_matters() -> None:
