@@ -264,8 +264,8 @@ def is_true_rest(book: vr.Playbook, earlier: vr.Day, rest: vr.Day) -> bool:
         return False
     given_up = {each.number for each in after.short if each.choice == "give-up"}
     gone |= {label for number in given_up for label in members[number] if label not in done}
-    left = [label for label in everybody if label not in done and label not in gone]
-    return set(after.dropped) == gone and drives_as_said(book, terms, after.closure, rest, after.stands, left)
+    wanted = [label for label in everybody if label not in done and label not in gone]
+    return set(after.dropped) == gone and drives_as_said(book, terms, after.closure, rest, after.stands, wanted)
 
 
 def keeps_by_street(book: vr.Playbook, left: tuple[Any, ...]) -> bool:

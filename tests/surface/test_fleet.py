@@ -38,19 +38,11 @@ def town(command: Command, book: vr.Playbook) -> Path:
     return Path("book.json")
 
 
-def test_a_day_visits_all_members_and_has_the_keys_of_the_contract(
-    command: Command, town: Path, book: vr.Playbook
-) -> None:
-    ask = ("fleet", town, "--orders", "orders.txt", "--vehicles", 2, "--speed", 30)
-    done = command(*ask, "-o", "day", "--json")
-    assert done.code == 0, done.err
+def test_a_day_visits_all_members_of_touched_classes(command: Command, town: Path, book: vr.Playbook) -> None:
+    done = command("fleet", town, "--orders", "orders.txt", "--vehicles", 2, "--speed", 30, "-o", "day", "--json")
     data = json.loads(done.out)
-    seen = data.pop("exposure")
-    assert (data["touched"], seen["driven"]) == ([1], 1)
-    one, other = data["vehicles"]
-    assert {"stops", "route", "cost", "seconds"} <= set(one)
-    assert (set(one["stops"]), other["stops"]) == (set(book.hidden_classes[0].members), [])
-    assert data["cost"] > data["direct_cost"] > 0
+    assert (data.pop("exposure")["driven"], data["touched"]) == (1, [1])
+    assert {stop for van in data["vehicles"] for stop in van["stops"]} == set(book.hidden_classes[0].members)
     assert json.loads(Path("day/day.json").read_bytes()) == data
 
 

@@ -67,16 +67,6 @@ class TestCheck:
         assert not ledger.check().safe
         assert [each.name for each in ledger.check().short] == ["c", "d", "e", "f"]
 
-    def test_trips_before_a_day_cannot_be_linked(self, ledger: Ledger) -> None:
-        ledger = enter(ledger, entry("abc"), entry("ab cd", day=2), entry("cd", day=3))
-        assert not ledger.check().safe
-        report = ledger.check(since="2026-11-02")
-        assert report.safe
-        assert report.playbooks == 2
-        assert [each.name for each in ledger.check("2026-11-03").candidates] == ["c", "d"]
-        with pytest.raises(vr.InvalidInputError, match="since"):
-            ledger.check("last week")
-
     def test_what_is_broken_stays_so_and_is_no_reason_to_refuse_what_makes_nothing_worse(
         self, expected: Ledger
     ) -> None:
@@ -142,18 +132,6 @@ class TestAdd:
         ledger = ledger.add(book, day="2026-11-17", occasion="tuesday", anyway=True)
         assert not ledger.check().safe
         assert ledger.check(since="2026-11-17").safe
-
-    def test_what_would_break_a_promise_is_not_written(self, ledger: Ledger) -> None:
-        ledger = ledger.add(book_of([A, B], [C, D]), day="2026-11-16")
-        before = ledger.journal.path.read_bytes()
-        with pytest.raises(vr.UnsafeLedgerError, match=r"0,2.*plan under the ledger") as caught:
-            ledger.add(book_of([A, C], [B, D]), day="2026-11-17")
-        assert len(caught.value.names) == 4
-        assert ledger.journal.path.read_bytes() == before
-        ledger = ledger.add(book_of([A, C], [B, D]), day="2026-11-17", anyway=True)
-        assert not ledger.check().safe
-        # What is broken already is no reason to refuse others.
-        assert len(ledger.add(book_of([E, F]), day="2026-11-18").entries) == 3
 
     def test_who_was_given_up_is_not_hidden_again(self, expected: Ledger) -> None:
         """The promise to c is broken since it has no route. A playbook that hides it all the same is refused."""
@@ -245,28 +223,15 @@ class TestPast:
             assert (past.near, past.ledger, past.since, past.trips) == ((), ledger.head, None, ledger.trips)
         assert ledger.past(problem, vr.Privacy(k=2), since="2026-11-17").left == ()
 
-    def test_a_start_or_goal_is_nobody(self, ledger: Ledger) -> None:
-        ledger = ledger.add(book_of([A, B, C]), day="2026-11-16")
-        past = ledger.past(vr.Problem(town(), [vr.Trip(A, D)], [A, B, C]), vr.Privacy(k=2))
-        assert dict(past.left) == {B: (B, C), C: (B, C)}
-
-    def test_who_was_near_once_stays_near(self, ledger: Ledger) -> None:
-        privacy = vr.Privacy(k=2, ell=2)
-        ledger = ledger.add(book_of([(0, 2), (0, 3), F], privacy=privacy), day="2026-11-16")
-        near = ledger.past(vr.Problem(town(), [THERE], [(0, 3), (0, 2)]), privacy).near
-        assert set(map(frozenset, near)) == {frozenset({(0, 2), (0, 3)})}
-
     @pytest.mark.parametrize(
         "promised, asked, field",
         [
             ({"k": 3}, {"k": 2}, "k"),
             ({"ell": 2}, {"ell": 1}, "ell"),
             ({"m": 5}, {"m": 6}, "m"),
-            ({"m": 5}, {}, "m"),
             ({}, {"m": 5}, "m"),
             ({"spread": "all-pairs"}, {"spread": "witness"}, "spread"),
             ({"risk": 0.4}, {"risk": 0.5}, "risk"),
-            ({"risk": 0.5}, {"k": 2}, "risk"),
             ({"k": 2}, {"risk": 0.5}, "k"),
             ({"k": 2, "mechanism": "randomised"}, {"k": 2}, "risk"),
         ],
@@ -320,7 +285,8 @@ class TestPast:
         ledger = ledger.add(book, day="2026-11-01")
         for day in range(2, 6):
             customers = [cell for cell in customers if rng.random() < 0.95]
-            problem = vr.Problem(town(rng.choice([(3, 0), (1, 3)])), [vr.Trip(*rng.sample(others, 2))], customers)
+            start, goal = rng.sample(others, 2)
+            problem = vr.Problem(town(rng.choice([(3, 0), (1, 3)])), [vr.Trip(start, goal)], customers)
             later = vr.solve(problem, vr.Privacy(k=2), planner="reuse", partition=book)
             if not later.hidden_classes:
                 break

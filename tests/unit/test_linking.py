@@ -43,20 +43,16 @@ SEVEN, NAMED, THERE, BOTH, TEXT, CELL = (
     "known, again, is_same",
     [
         (NAMED, Place(8, "Shop"), True),
-        (NAMED, TEXT, True),
         (TEXT, Place(3, "Shop", EARTH), True),
         (THERE, Place(9, None, EARTH), True),
-        (THERE, Place(9, "Renamed", EARTH), True),
         (THERE, Place(9, None, earth(49)), True),
         (THERE, Place(7, None, earth(51)), False),
         (BOTH, Place(9, "Shop", earth(200)), True),
-        (BOTH, Place(9, "Renamed", EARTH), True),
         (BOTH, Place(9, "Renamed", earth(49)), True),
         (BOTH, Place(7, "Office", earth(51)), False),
         (CELL, CELL, True),
         (CELL, Place((1, 2), None, cell(1, 3)), False),
         (NAMED, Place(7, "Office"), False),
-        (TEXT, Place("Office"), False),
     ],
 )
 def test_a_place_is_known_again_on_another_map_or_is_somebody_else(known: Place, again: Place, is_same: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections import Counter
 from random import Random
@@ -150,23 +149,6 @@ def test_terms_that_no_day_can_keep_are_told_of_at_once(town: vr.Playbook) -> No
     with pytest.raises(vr.VeilrouteError, match="windows: ") as told:
         vr.dispatch(town, [1], vr.Terms((van,), seconds_per_cost=1.0, customers=late))
     assert str(told.value).count("windows: ") == len(early) == len(tour.stops)
-
-
-def test_days_are_read_as_they_were_written(town: vr.Playbook, tmp_path: object) -> None:
-    customers = {town.candidates[0]: vr.Customer(demand=2, opens_s=0, closes_s=40_000, rate=0.5)}
-    terms = vr.Terms(
-        (depot_of(town), vr.Van(town.candidates[3], None)), seconds_per_cost=0.1, customers=customers, pad_to=2,
-        always=(1,), rate=0.1, iterations=FAST,
-    )  # fmt: skip
-    day = vr.dispatch(town, [1, 2], terms)
-    path = tmp_path / "day.json"  # type: ignore[operator]
-    path.write_bytes(day.to_json())
-    assert vr.read_day(path) == day
-    data = json.loads(day.to_json())
-    for key in data:
-        path.write_text(json.dumps({**data, key: None}))
-        with pytest.raises(vr.FileFormatError):
-            vr.read_day(path)
 
 
 def test_clocks() -> None:
