@@ -285,3 +285,98 @@ def test_odd_orders_leave_no_trace(
         assert "SECRET" not in caplog.text
     assert codes == {0, 2}
     assert len(days) <= 8, "one for each set of classes, and none"
+
+
+# `veilroute plan --for fleet`.
+
+
+@pytest.fixture
+def instance(command: Command, book: vr.Playbook) -> Path:
+    vr.write_instance(vr.Instance(book.problem, book.privacy), "town.json")
+    Path("customers.csv").write_text("place,opens,closes,rate\nAdams,08:05,12:00,0.5\nBaker,13:00,,\nDepot,,,\n")
+    return Path("town.json")
+
+
+def test_a_plan_for_a_fleet_tells_what_days_will_cost(command: Command, instance: Path) -> None:
+    ask = ("plan", instance, "--for", "fleet", "--orders-per-day", 2)
+    done = command(*ask, "-o", "book.json")
+    assert done.code == 0, done.err
+    assert command("audit", "book.json").code == 0
+    data = json.loads(command(*ask, "--customers", "customers.csv", "--json").out)
+    assert (data["planner"], data["num_anonymized"]) == ("fleet", 12)
+    figures = data["fleet"]
+    assert figures["extra"] == pytest.approx(figures["cost"] - figures["direct_cost"])
+    assert 1 <= figures["touched_per_day"] <= figures["orders_per_day"] == 2 <= figures["stops_per_day"]
+    plain = json.loads(command("plan", instance, "--for", "trips", "--json").out)
+    assert (plain["planner"], "fleet" in plain) == ("optimal", False)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--for", "vans"), "--for: expected trips or fleet, got 'vans'"),
+        (("--orders-per-day", "3"), "--orders-per-day: expected --for fleet as well"),
+        (("--for", "fleet", "--planner", "cbp"), "--planner: expected none with --for fleet"),
+        (("--for", "fleet", "--mechanism", "randomised"), "--mechanism: expected partition with --for fleet"),
+        (("--for", "fleet", "--orders-per-day", "0"), "orders_per_day: expected a number above 0"),
+    ],
+)
+def test_what_does_not_go_with_a_plan_for_a_fleet_is_refused(
+    command: Command, instance: Path, options: tuple[str, ...], said: str
+) -> None:
+    assert_refused(command("plan", instance, *options), said)
+
+
+# `veilroute audit --day`: its files, and the dispatcher run again in other processes.
+
+
+@pytest.fixture
+def monday(command: Command, book: vr.Playbook) -> Path:
+    """A playbook, and a day of two classes of which both are driven every day."""
+    book.write("book.json")
+    Path("orders.txt").write_text("Adams\nJones\n")
+    typed = ("--vehicles", 2, "--capacity", 6, "--speed", 30, "--pad-to", 2, "--iterations", 20, "-o", "monday")
+    assert command("fleet", "book.json", "--orders", "orders.txt", *typed).code == 0
+    return Path("monday")
+
+
+def test_a_day_holds_and_a_mark_in_a_file_is_found(command: Command, monday: Path) -> None:
+    done = command("audit", "book.json", "--day", monday, "--reruns", 1, "--strict", "--terms", monday / "day.json")
+    assert done.code == 0, done.out
+    seen = vr.exposure(vr.read_playbook("book.json"), vr.read_day(monday / "day.json"))
+    observer = json.loads(command("audit", "book.json", "--day", monday, "--reruns", 0, "--json").out)["observer"]
+    assert observer["num_possible"] == seen.smallest_left
+    assert observer["worst_place"] == pytest.approx(seen.worst)
+    assert observer["worst_area"] == pytest.approx(seen.worst_area)
+    with (monday / "report.pdf").open("ab") as file:
+        file.write(b" ")
+    (monday / ".jones").touch()
+    marked = command("audit", "book.json", "--day", monday, "--reruns", 1, "--json")
+    assert marked.code == 1
+    report = json.loads(marked.out)
+    assert (report["holds"], report["verdict"]) == (False, "violated")
+    (claim,) = [claim for claim in report["claims"] if not claim["holds"]]
+    assert claim["claim"] == "same-files"
+    assert "report.pdf" in claim["evidence"] and ".jones" in claim["evidence"]
+
+
+def test_without_reruns_it_is_unproved(command: Command, monday: Path) -> None:
+    alone = ("audit", "book.json", "--day", monday / "day.json", "--reruns", 0)
+    assert [command(*alone, *more).code for more in ((), ("--strict",))] == [0, 1]
+    terms = json.loads((monday / "day.json").read_bytes())["terms"] | {"seed": 5}
+    (monday / "terms.json").write_text(json.dumps(terms))
+    assert command(*alone, "--terms", monday / "terms.json").code == 1
+
+
+def test_what_cannot_be_audited_as_a_day_is_refused(command: Command, monday: Path) -> None:
+    for words, said in (
+        (("book.json", "--day", monday), "--day: expected one playbook"),
+        (("--day", monday, "-k", 3), "--day: expected one playbook"),
+        (("--reruns", 3), "--reruns: expected --day DIR"),
+        (("--terms", "x"), "--terms: expected --day DIR"),
+        (("--day", monday, "--reruns", -1), "--reruns: expected"),
+        (("--day", "nowhere", "--reruns", 0), "nowhere: no such file"),
+        (("--day", ".", "--reruns", 0), "no day.json in it"),
+        (("--day", "book.json", "--reruns", 0), "not a day of a fleet"),
+    ):
+        assert_refused(command("audit", "book.json", *words), said)
