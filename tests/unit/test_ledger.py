@@ -401,7 +401,6 @@ class TestIdentities:
             ("same", "Shop", "Shop", "the names of two places"),
             ("same", "Shop", "Office", "never listed together"),
             ("different", "Nobody", "No one", "a place that was listed"),
-            ("different", "", "Shop", "the names of two places"),
         ],
     )
     def test_what_cannot_be_is_not_recorded(
