@@ -26,6 +26,7 @@ def monday(command: Command, tmp_path: Path) -> Path:
 
 
 def test_a_breakdown_is_written_and_goes_on(command: Command, monday: Path) -> None:
+    """F12: a third party audits the rest of a day."""
     asked = ("fleet-replan", "town.json", "--day", monday, "--at", "08:05", "--broken", 2)
     assert command(*asked, "-o", "rest").code == 0
     told = json.loads(command(*asked, "--json").out)

@@ -38,6 +38,7 @@ def test_the_rest_is_printed_and_written(command: Command, town: Path) -> None:
 
 
 def test_a_replan_is_audited_from_its_file(command: Command, town: Path) -> None:
+    """F12: a third party audits a replan."""
     asked = ["replan", town, "--class", 1, "--at", 101, "--closed", "101,102"]
     assert command(*asked, "-o", "rest.json").code == 0
     audit = ("audit", town, "--replan")
