@@ -13,7 +13,11 @@ import veilroute as vr
 from reference import Adjacency, adjacency, covering_cost, distances
 from reference import qualifies as keeps
 from veilroute.auditing import ClaimVerdict, WalkingMap, audit_replan, find_watchers
-from veilroute.replanning import replan_alone
+from veilroute.closures import replan_from_dict
+from veilroute.replanning import change_domain, replan_alone
+
+__all__ = ["Best", "audited", "best_rest", "change_domain", "changed_graph", "check_walk", "draw_closure"]
+__all__ += ["replan_from_dict", "watchers_of"]
 
 
 def audited(book: vr.Playbook, entry: vr.Replan) -> tuple[ClaimVerdict, ...]:

@@ -1,22 +1,19 @@
-"""Processes that add to a journal until they are killed, and tell what was added."""
+"""A process that adds to a journal until it is killed, and prints the id of each entry when it is on the disk."""
 
 from __future__ import annotations
 
-import multiprocessing
+import itertools
 import os
 import random
+import subprocess
+import sys
 import time
-from contextlib import suppress
-from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
 from veilroute import journal
 
 FORMAT = "test-journal/1"
-SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["journal_writers"])
 
 
 def entry_of(name: str, number: int) -> dict[str, Any]:
@@ -24,54 +21,23 @@ def entry_of(name: str, number: int) -> dict[str, Any]:
     return {"id": f"{name}-{number}", "filling": "é\\" * (number * 7919 % 801)}
 
 
-def add(path: Path, name: str, slowly: bool, reports: Connection) -> None:
-    """Add entries, and report the id of each when it is on the disk.
+def start(path: Path, name: str, *, is_slow: bool) -> subprocess.Popen[str]:
+    """One writer; a slow one writes in random pieces with pauses, so that a kill tears lines."""
+    words = [sys.executable, __file__, str(path), name, "slow" * is_slow]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
 
-    Slowly: lines are written in random pieces with pauses, so that a kill tears them and others look at half a line.
-    """
-    if slowly:
-        chance = random.Random(name)
 
-        def write_in_pieces(handle: int, data: bytes) -> None:
-            while data:
-                size = chance.randint(1, 1000)
-                os.write(handle, data[:size])
-                data = data[size:]
-                time.sleep(chance.choice([0, 0, 0.0005, 0.002]))
+def write_in_pieces(handle: int, data: bytes) -> None:
+    while data:
+        size = random.randint(1, 1000)
+        os.write(handle, data[:size])
+        data = data[size:]
+        time.sleep(random.choice([0, 0, 0.0005, 0.002]))
 
+
+if __name__ == "__main__":
+    if sys.argv[3]:
         journal._write = write_in_pieces
-    for number in range(10**6):
-        entry = entry_of(name, number)
-        journal.append(path, FORMAT, entry)
-        reports.send(entry["id"])
-    reports.close()
-
-
-class Writer:
-    """One process that adds, and what it reported."""
-
-    def __init__(self, path: Path, name: str, *, slowly: bool) -> None:
-        self.name = name
-        self._reports, theirs = SERVER.Pipe(duplex=False)
-        self.process: ForkServerProcess = SERVER.Process(target=add, args=(path, name, slowly, theirs))
-        self.process.start()
-        theirs.close()
-
-    def wait_for_one(self) -> list[str]:
-        """The first report, so that the process is at work; empty when it ended without one."""
-        try:
-            return [self._reports.recv()]
-        except EOFError:
-            return []
-
-    def end(self) -> list[str]:
-        """Kill the process, and return what it reported."""
-        self.process.kill()
-        reported: list[str] = []
-        with suppress(EOFError, OSError):  # the latter where it was killed amid a report
-            while True:
-                reported.append(self._reports.recv())
-        self.process.join()
-        self._reports.close()
-        self.process.close()
-        return reported
+    for number in itertools.count():
+        journal.append(Path(sys.argv[1]), FORMAT, entry_of(sys.argv[2], number))
+        print(f"{sys.argv[2]}-{number}", flush=True)

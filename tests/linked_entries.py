@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import veilroute as vr
-from veilroute.entries import Entry, Place
-from veilroute.linking import Linking
+from veilroute.entries import IDENTITIES, TRIPS, Entry, Gap, Identity, Place, Spot, entry_from_dict, entry_of, places_of
+from veilroute.linking import Linking, Roster
 
+__all__ = ["IDENTITIES", "TRIPS", "Entry", "Gap", "Identity", "Linking", "Place", "Roster", "Spot"]
+__all__ += ["book_of", "entry", "entry_from_dict", "entry_of", "left_of", "places_of", "plan", "town"]
 ROWS = ["......", ".@..@.", "......", "..@...", "......"]
 THERE = vr.Trip((0, 0), (4, 4))
 
@@ -44,6 +47,16 @@ def town(*closed: tuple[int, int]) -> vr.Domain:
     for row, col in closed:
         rows[row][col] = "@"
     return vr.grid_domain(["".join(row) for row in rows])
+
+
+def book_of(*classes: Sequence[Any], refused: Sequence[Any] = (), **given: Any) -> vr.Playbook:
+    """A playbook with these classes; routes do not matter to a ledger."""
+    places = [*chain.from_iterable(classes), *refused]
+    problem = vr.Problem(given.pop("domain", town()), [THERE], places, **given.pop("problem", {}))
+    book = vr.solve(problem, given.pop("privacy", vr.Privacy(k=2)))
+    groups = [replace(book.classes[0], members=tuple(group), anonymized=True) for group in classes]
+    groups += [replace(book.classes[0], members=(each,), anonymized=False) for each in refused]
+    return replace(book, classes=tuple(groups), **given)
 
 
 def plan(ledger: vr.Ledger, places: Sequence[Any], privacy: vr.Privacy | None = None, **given: Any) -> vr.Playbook:

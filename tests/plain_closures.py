@@ -121,6 +121,24 @@ class Seen(NamedTuple):
     worst_covered: float  #: how sure of an area, if the secret is one of those whom the walk covers
 
 
+def agrees(way: vr.Way, real: Seen) -> bool:
+    """Whether a way says of an observer what the listing finds."""
+    said = way.seen
+    if said is None or said.worst_place is None or said.worst_area is None:
+        return False
+    names = ("looks_like", "may_look_like", "num_together", "num_possible")
+    is_same = all(getattr(said, name) == getattr(real, name) for name in names)
+    return is_same and all(
+        math.isclose(getattr(said, name), getattr(real, name), rel_tol=1e-6) for name in ("worst_place", "worst_area")
+    )
+
+
+def should_keep(book: vr.Playbook, made: vr.Replan, way: vr.Way, real: Seen) -> bool:
+    """Whether the promise holds for those who are left: by themselves and, if it is a risk, for all whom it covers."""
+    is_kept = keeps_alone(book, made.number, way.left)
+    return is_kept and (book.privacy.beta is None or real.worst_covered <= book.privacy.beta * (1 + 1e-9))
+
+
 Walks = Mapping[object, Nodes]
 
 

@@ -12,9 +12,9 @@ from itertools import chain, combinations, pairwise, product
 from typing import NamedTuple
 
 import veilroute as vr
+from linked_entries import Entry, Identity, Place
 from plain_cliques import heaviest_area
 from reference import adjacency, distances, watchers
-from veilroute.entries import Entry, Identity, Place
 
 Story = dict[int, float]
 """Who is still possible, and with which chance each would have shown what was seen."""

@@ -19,11 +19,11 @@ import pytest
 
 import veilroute as vr
 from ledger_weeks import write_chain
+from linked_entries import TRIPS, Entry, Gap, Identity, Place, entry_of, places_of
 from plain_links import Links, UnclearError
 from reference import adjacency, distances
 from scipy_optima import Oracle, draw_case
-from veilroute.entries import LEDGER_FORMAT, TRIPS, Entry, Gap, Identity, Place, entry_of, places_of
-from veilroute.partition.limits import other_limits
+from veilroute.partition import other_limits
 
 NUM_QUICK, NUM_PROBLEMS = 20, 300
 
@@ -267,7 +267,9 @@ def compare(seed: int, path: Path) -> None:
     """Tables and column generation; the plan may then be entered, and keeps what was promised to those it hides."""
     oracle = draw_linked(seed)
     privacy, problem = oracle.privacy, oracle.world.problem
-    write_chain(path, [each.to_dict() for each in oracle.identities], {"format": LEDGER_FORMAT, "trips": oracle.trips})
+    write_chain(
+        path, [each.to_dict() for each in oracle.identities], {"format": "veilroute-ledger/2", "trips": oracle.trips}
+    )
     ledger = vr.read_ledger(path)
     for number, day in enumerate(oracle.days):
         ledger = ledger.add(day.playbook, day=f"2026-11-{number + 1:02}", anyway=True)

@@ -37,14 +37,11 @@ class Round(NamedTuple):
 
 def small_book(rng: Random) -> vr.Playbook | None:
     """A grid of a dozen cells, or a graph of as many nodes with one-way roads and all kinds of costs."""
+    domain = build_domain(rng, rng.choice(["ring", "tree"]), rng.choice(["unit", "float"]), rng.randint(6, 9))
     if rng.random() < 0.6:
         height, width = rng.choice([(2, 5), (3, 3), (3, 4)])
         rows = ["".join("@" if rng.random() < 0.1 else "." for _ in range(width)) for _ in range(height)]
         domain = vr.grid_domain([*rows[:-1], "." * width])
-    else:
-        domain = build_domain(
-            rng, rng.choice(["ring", "tree"]), rng.choice(["unit", "integer", "float"]), rng.randint(6, 9)
-        )
     labels = [domain.label(node) for node in range(domain.num_nodes)]
     start, goal, *candidates = rng.sample(labels, min(len(labels), rng.randint(6, 7)))
     privacy = vr.Privacy(k=rng.choice([2, 2, 3]), ell=rng.choice([0, 1]), m=rng.choice([None, None, None, 4]))
@@ -52,17 +49,12 @@ def small_book(rng: Random) -> vr.Playbook | None:
     return book if book.hidden_classes else None
 
 
-def roads_of(domain: vr.Domain) -> list[Road]:
-    tails, heads, _ = (array.tolist() for array in domain.edge_arrays())
-    pairs = {(min(pair), max(pair)) for pair in zip(tails, heads, strict=True)}
-    return [(domain.label(a), domain.label(b)) for a, b in sorted(pairs)]
-
-
 def strategies(book: vr.Playbook, number: int) -> Iterator[Round]:
     """All ends of the game against one class: each with the last replan that the closures led to."""
-    roads = roads_of(book.problem.domain)
-    begun = Round(None, book.hidden_classes[number - 1].shared(0), 0, ())
-    stack = [begun]
+    label, edges = book.problem.domain.label, book.problem.domain.edge_arrays()[:2]
+    pairs = {(min(pair), max(pair)) for pair in zip(*(ends.tolist() for ends in edges), strict=True)}
+    roads = [(label(a), label(b)) for a, b in sorted(pairs)]
+    stack = [Round(None, book.hidden_classes[number - 1].shared(0), 0, ())]
     while stack:
         state = stack.pop()
         yield state

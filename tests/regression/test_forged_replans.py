@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -19,12 +19,11 @@ import pytest
 
 import veilroute as vr
 from changed_values import mutate
-from closed_roads import audited, changed_graph, check_walk, draw_closure, watchers_of
+from closed_roads import audited, changed_graph, check_walk, draw_closure, replan_from_dict, watchers_of
 from ledger_weeks import canonical
-from plain_closures import drawn_book, keeps_alone, prior_of, seers_of, watch
+from plain_closures import agrees, drawn_book, keeps_alone, prior_of, seers_of, should_keep, watch
 from reference import covering_cost, distances
 from veilroute import audit_day
-from veilroute.closures import replan_from_dict
 
 NUM_SMALL, NUM_LARGE = 120, 2000
 OWN = ("class", "members", "trip", "walked", "closed", "closed_one_way", "closed_nodes", "new_costs", "choice",
@@ -84,35 +83,27 @@ def is_true(book: vr.Playbook, made: vr.Replan) -> bool:
             return False
     if not math.isclose(made.giving_up.cost or 0, straight, rel_tol=1e-9, abs_tol=1e-12):
         return False
-    prior, best = prior_of(book, made.number), None
+    prior = prior_of(book, made.number)
+
+    def worth(left: tuple[object, ...], cost: float) -> tuple[bool, float, float]:
+        """First the promise, then how probable those are who are left, then the cost."""
+        mass = 0.0 if book.privacy.beta is None else math.fsum(prior[member] for member in left)
+        return keeps_alone(book, made.number, left), round(mass, 9), -round(cost, 9)
+
     for size in range(len(ahead), -1, -1):
+        found = []
         for chosen in combinations(ahead, size):
             cost = covering_cost(graph, here, goal, [seen[i] for i in chosen])
             left = tuple(m for i, m in enumerate(made.members) if i in chosen or i not in ahead)
-            mass = 0.0 if book.privacy.beta is None else math.fsum(prior[member] for member in left)
-            value = (keeps_alone(book, made.number, left), round(mass, 9), -round(cost, 9))
-            if math.isfinite(cost) and (best is None or value > best):
-                best = value
-        if best is not None:
+            found += [worth(left, cost)] if math.isfinite(cost) else []
+        if found:
             break
-    left = made.going_on.left
-    mass = 0.0 if book.privacy.beta is None else math.fsum(prior[member] for member in left)
-    if best != (keeps_alone(book, made.number, left), round(mass, 9), -round(made.going_on.cost or 0, 9)):
+    if max(found) != worth(made.going_on.left, made.going_on.cost or 0):
         return False
     seers = seers_of(book, book.candidates)
     for choice, way in (("go-on", made.going_on), ("give-up", made.giving_up)):
-        real, said = watch(book, made, choice, seers), way.seen
-        keeps = keeps_alone(book, made.number, way.left)
-        if book.privacy.beta is not None:
-            keeps = keeps and real.worst_covered <= book.privacy.beta * (1 + 1e-9)
-        if said is None or said.worst_place is None or said.worst_area is None or keeps != way.qualifies:
-            return False
-        figures = (said.looks_like, said.may_look_like, said.num_together, said.num_possible)
-        if figures != (real.looks_like, real.may_look_like, real.num_together, real.num_possible):
-            return False
-        if not math.isclose(said.worst_place, real.worst_place, rel_tol=1e-6):
-            return False
-        if not math.isclose(said.worst_area, real.worst_area, rel_tol=1e-6):
+        real = watch(book, made, choice, seers)
+        if not agrees(way, real) or should_keep(book, made, way, real) != way.qualifies:
             return False
     return made.choice is not None or not made.going_on.qualifies
 
@@ -179,30 +170,46 @@ def town_day() -> tuple[vr.Playbook, vr.Day]:
     return book, vr.dispatch(book, range(1, len(book.hidden_classes) + 1), terms)
 
 
-def drives_as_said(book: vr.Playbook, terms: vr.Terms, closure: vr.Closure, tour: vr.Tour, ready_s: float) -> bool:
-    """Whether a tour follows roads past its stops, at the cost and the times that it says, worked out plainly."""
-    domain, graph, reached = book.problem.domain, changed_graph(book.problem.domain, closure), [0.0]
-    for a, b in pairwise(tour.route):
-        reached.append(reached[-1] + dict(graph[domain.node(a)]).get(domain.node(b), math.inf))
-    if not math.isclose(reached[-1], tour.cost, rel_tol=1e-9, abs_tol=1e-9) or list(tour.positions) != sorted(
-        tour.positions
-    ):
+def drives_as_said(
+    book: vr.Playbook, terms: vr.Terms, closure: vr.Closure, day: vr.Day, stands: Sequence[vr.Stand], wanted: list[Any]
+) -> bool:
+    """Whether vehicles go on from where they stand by roads, past all who are wanted, at the costs and times said."""
+    domain, graph = book.problem.domain, changed_graph(book.problem.domain, closure)
+    if sorted(repr(stop) for tour in day.tours for stop in tour.stops) != sorted(map(repr, wanted)):
         return False
-    if [tour.route[at] for at in tour.positions] != list(tour.stops):
-        return False
-    per_cost = terms.seconds_per_cost
-    if per_cost is None:
-        return True
-    if tour.departs_s is None or tour.seconds is None or tour.departs_s < ready_s - 1e-3:
-        return False
-    now, base = tour.departs_s, 0.0
-    for at, begin, stop in zip(tour.positions, tour.begins_s, tour.stops, strict=True):
-        own = terms.customers.get(stop, vr.Customer()).service_s
-        if begin < now + (reached[at] - base) * per_cost - 1e-3:
+    for stand, tour, van in zip(stands, day.tours, terms.vans, strict=True):
+        if not tour.route:
+            if tour.stops or tour.cost or (stand.state == "fit" and stand.is_away and stand.at != van.goal):
+                return False
+            continue
+        if stand.state != "fit" or (tour.route[0], tour.route[-1]) != (stand.at, van.goal):
             return False
-        now, base = begin + (terms.service_s if own is None else own), reached[at]
-    home = now + (reached[-1] - base) * per_cost
-    return math.isclose(home - tour.departs_s, tour.seconds, rel_tol=1e-6, abs_tol=1e-2)
+        asked = [terms.customers.get(label, vr.Customer()) for label in (*stand.done, *tour.stops)]
+        if sum(terms.demand if own.demand is None else own.demand for own in asked) > (terms.capacity or math.inf):
+            return False
+        reached = [0.0]
+        for a, b in pairwise(tour.route):
+            reached.append(reached[-1] + dict(graph[domain.node(a)]).get(domain.node(b), math.inf))
+        if not math.isclose(reached[-1], tour.cost, rel_tol=1e-9, abs_tol=1e-9):
+            return False
+        if [tour.route[at] for at in sorted(tour.positions)] != list(tour.stops):
+            return False
+        per_cost = terms.seconds_per_cost
+        if per_cost is None:
+            continue
+        if stand.ready_s is None or tour.departs_s is None or tour.seconds is None:
+            return False
+        now, base = tour.departs_s, 0.0
+        if now < stand.ready_s - 1e-3:
+            return False
+        for at, begin, own in zip(tour.positions, tour.begins_s, asked[len(stand.done) :], strict=True):
+            if begin < now + (reached[at] - base) * per_cost - 1e-3:
+                return False
+            now, base = begin + (terms.service_s if own.service_s is None else own.service_s), reached[at]
+        home = now + (reached[-1] - base) * per_cost
+        if not math.isclose(home - tour.departs_s, tour.seconds, rel_tol=1e-6, abs_tol=1e-2):
+            return False
+    return math.isclose(sum(tour.cost for tour in day.tours), day.cost, rel_tol=1e-9, abs_tol=1e-9)
 
 
 def members_of(book: vr.Playbook, day: vr.Day) -> dict[int, tuple[Any, ...]] | None:
@@ -217,22 +224,9 @@ def is_true_day(book: vr.Playbook, day: vr.Day) -> bool:
     terms, members = day.terms, members_of(book, day)
     if day.after is not None or len(day.tours) != len(terms.vans) or day.playbook != book.sha256 or members is None:
         return False
-    stops = [label for tour in day.tours for label in tour.stops]
-    if sorted(map(repr, stops)) != sorted(repr(label) for own in members.values() for label in own):
-        return False
-    total = 0.0
-    for tour, van in zip(day.tours, terms.vans, strict=True):
-        if not tour.stops:
-            continue
-        if tour.route[0] != van.start or (van.goal is not None and tour.route[-1] != van.goal):
-            return False
-        asked = [terms.customers.get(label, vr.Customer()).demand for label in tour.stops]
-        if sum(terms.demand if own is None else own for own in asked) > (terms.capacity or math.inf):
-            return False
-        if not drives_as_said(book, terms, vr.Closure(), tour, terms.depart_s):
-            return False
-        total += tour.cost
-    return math.isclose(total, day.cost, rel_tol=1e-9, abs_tol=1e-9)
+    begins = [vr.Stand((van.start,), (), None, terms.depart_s) for van in terms.vans]
+    wanted = [label for own in members.values() for label in own]
+    return drives_as_said(book, terms, vr.Closure(), day, begins, wanted)
 
 
 def is_true_rest(book: vr.Playbook, earlier: vr.Day, rest: vr.Day) -> bool:
@@ -270,21 +264,8 @@ def is_true_rest(book: vr.Playbook, earlier: vr.Day, rest: vr.Day) -> bool:
         return False
     given_up = {each.number for each in after.short if each.choice == "give-up"}
     gone |= {label for number in given_up for label in members[number] if label not in done}
-    stops = [label for tour in rest.tours for label in tour.stops]
-    if set(after.dropped) != gone or sorted(map(repr, [*stops, *done, *gone])) != sorted(map(repr, everybody)):
-        return False
-    for stand, tour, van in zip(after.stands, rest.tours, terms.vans, strict=True):
-        if not tour.route:
-            if tour.stops or tour.cost or (stand.state == "fit" and stand.is_away and stand.at != van.goal):
-                return False
-            continue
-        if stand.state != "fit" or stand.ready_s is None or (tour.route[0], tour.route[-1]) != (stand.at, van.goal):
-            return False
-        if not drives_as_said(book, terms, after.closure, tour, stand.ready_s):
-            return False
-        if len(stand.done) + len(tour.stops) > (terms.capacity or 99):
-            return False
-    return math.isclose(sum(tour.cost for tour in rest.tours), rest.cost, rel_tol=1e-9, abs_tol=1e-9)
+    wanted = [label for label in everybody if label not in done and label not in gone]
+    return set(after.dropped) == gone and drives_as_said(book, terms, after.closure, rest, after.stands, wanted)
 
 
 def keeps_by_street(book: vr.Playbook, left: tuple[Any, ...]) -> bool:

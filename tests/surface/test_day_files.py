@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import veilroute as vr
@@ -26,9 +25,7 @@ from gpx_schema import NAMESPACE, check_gpx
 from street_samples import ATTRIBUTION, little_book
 from veilroute import InvalidInputError, read_day
 from veilroute.cli import write_day
-from veilroute.days import clock_text
-from veilroute.plotting import Pages, draw_day, join_modules, part_shown
-from veilroute.streets.day_sheets import day_sheets
+from veilroute.plotting import join_modules
 
 NINE = 9 * 3600.0
 EVIL = "</script><script>alert(1)</script> {{js}} & <b>"
@@ -104,34 +101,23 @@ def test_gpx_and_sheets_have_every_stop_at_its_door_and_time(folder: Path, town:
             lon, lat = domain.on_earth.lonlat[domain.node(tour.stops[at])].tolist()
             assert (float(point.get("lon", "")), float(point.get("lat", ""))) == pytest.approx((lon, lat), abs=1e-7)
             assert _text(point, "name") == title
-            begins = clock_text(tour.begins_s[at])
+            begins = clock(tour.begins_s[at])
             assert _text(point, "desc").startswith(f"{name}; at ") and begins in _text(point, "desc")
             assert line.startswith(f"{title}: {name} (at ") and begins in line
         assert tour.departs_s is not None and tour.seconds is not None
         for when in (tour.departs_s, tour.departs_s + tour.seconds):
-            assert re.search(f"Yard,? at {clock_text(when)}\\b", sheet)
+            assert re.search(f"Yard,? at {clock(when)}\\b", sheet)
+
+
+def clock(seconds: float) -> str:
+    return f"{int(seconds) // 3600:02}:{int(seconds) % 3600 // 60:02}"
 
 
 def _text(element: ET.Element, name: str) -> str:
     return element.findtext(f"{NAMESPACE}{name}") or ""
 
 
-def test_geojson_has_tours_and_stops(folder: Path, town: tuple[vr.Playbook, vr.Day]) -> None:
-    _, day = town
-    whole = json.loads((folder / "day.geojson").read_bytes())["features"]
-    own = [json.loads(path.read_bytes())["features"] for path in sorted(folder.glob("vehicle-*.geojson"))]
-    assert whole == [feature for features in own for feature in features]
-    stops = [feature["properties"] for feature in whole if feature["properties"]["role"] == "stop"]
-    assert [stop["node"] for stop in stops] == [stop for tour in day.tours for stop in tour.stops]
-    assert [stop["begins_s"] for stop in stops] == [begin for tour in day.tours for begin in tour.begins_s]
-    lines = [feature for feature in whole if feature["geometry"]["type"] == "LineString"]
-    assert [line["properties"]["cost"] for line in lines] == [tour.cost for tour in day.tours if tour.stops]
-
-
-def test_the_map_loads_nothing_and_vehicles_are_where_the_day_says(
-    folder: Path, town: tuple[vr.Playbook, vr.Day]
-) -> None:
-    book, day = town
+def test_the_map_loads_nothing(folder: Path) -> None:
     text = (folder / "map.html").read_text(encoding="utf-8")
     # The data is letters of base64, in which anything may occur; a name space of XML is a name and no address.
     bare = re.sub(r'id="scene">[^<]*<', "<", text).replace('"http://www.w3.org/2000/svg"', "")
@@ -139,25 +125,7 @@ def test_the_map_loads_nothing_and_vehicles_are_where_the_day_says(
     script = text[text.rindex('<script type="module">') + 22 : text.rindex("</script>")]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src &#x27;sha256-{digest}&#x27;" in text
-    data, streets = embedded(text), book.problem.domain.on_earth
-    assert streets is not None
-    sheets = day_sheets(book, day)
-    assert [van["number"] for van in data["classes"]] == [sheet.number for sheet in sheets]
-    for van, sheet in zip(data["classes"], sheets, strict=True):
-        line = np.cumsum(np.array(van["parts"][0]["points"]).reshape(-1, 2), axis=0)
-        places = line[van["spots"]]
-        assert van["times"] == sorted(van["times"])
-        for stop, visit in zip(van["stops"], sheet.visits, strict=True):
-            node = book.problem.domain.node(visit.customer)
-            here = np.rint(10 * streets.project(streets.lonlat[[node]]))[0].tolist()
-            within = [at for at, time in enumerate(van["times"]) if stop["arrives"] <= time <= stop["leaves"]]
-            assert here in places[within].tolist()
-            assert visit.begins_s is not None
-            assert stop["leaves"] == pytest.approx(visit.begins_s + visit.service_s, abs=0.06)
-            assert stop["arrives"] <= visit.begins_s + 0.06
-        assert sheet.tour.departs_s is not None and sheet.tour.seconds is not None
-        ends = (sheet.tour.departs_s, sheet.tour.departs_s + sheet.tour.seconds)
-        assert (van["times"][0], van["times"][-1]) == pytest.approx(ends, abs=0.06)
+    assert embedded(text)["clock"]["hasTimes"]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node to run JavaScript")
@@ -194,24 +162,8 @@ def test_the_slider_moves_vehicles() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_report_names_all_and_has_no_link_and_no_date(
-    tmp_path: Path, town: tuple[vr.Playbook, vr.Day], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    book, day = town
-    said: list[str] = []
-    save = Pages.save
-
-    def note(self: Pages, path: str | Path, footer: str) -> None:
-        save(self, path, footer)
-        said.extend(text.get_text() for page in self.figures for text in page.texts)
-
-    monkeypatch.setattr(Pages, "save", note)
-    write_day(book, day, tmp_path)
-    digest = hashlib.sha256(day.to_json()).hexdigest()
-    visited = [book.name(stop) for tour in day.tours for stop in tour.stops]
-    for words in (*visited, "idle", "What remains visible", f"SHA-256 {digest}", f"SHA-256 {book.sha256}", "09:00-"):
-        assert any(words in line for line in said), words
-    data = (tmp_path / "report.pdf").read_bytes()
+def test_the_report_has_no_link_and_no_date(folder: Path) -> None:
+    data = (folder / "report.pdf").read_bytes()
     streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", data, re.DOTALL)
     plain = data + b"".join(zlib.decompress(part) for part in streams if part[:1] == b"x")
     for word in (b"/URI", b"http", b"/JavaScript", b"/Launch", b"CreationDate", b"/A <<"):
@@ -263,9 +215,7 @@ def test_a_stop_is_where_the_day_says_though_the_route_passes_before(tmp_path: P
     order = [line for line in sheet.splitlines() if "Stop" in line or "U-turn" in line]
     assert ["1 of 2: 103" in order[0], "U-turn" in order[1], "2 of 2" in order[2]] == [True] * 3
     assert " at 0" not in sheet, "nobody knows when"
-    assert "after 330 m, stay 60 s" in sheet
     assert f"Map: {ATTRIBUTION}" in sheet
-    assert "The day ends here\n" in (tmp_path / "vehicle-2.txt").read_text(encoding="utf-8")
     page = (tmp_path / "map.html").read_text(encoding="utf-8")
     assert page.count("<script") == 2 and "<b>" not in page
     assert not embedded(page)["clock"]["hasTimes"]
@@ -295,18 +245,6 @@ def test_maps_that_are_not_on_earth_have_a_picture_where_there_are_places(tmp_pa
     assert names == [path.name for path in write_day(book, none, tmp_path / "none")]
 
 
-def test_a_map_shows_the_part_of_a_network_that_is_driven(tmp_path: Path) -> None:
-    domain = vr.generate_streets(30, 30, seed=2)
-    depot, *customers = (domain.label(node) for node in (0, 2, 33, 61, 64))
-    book = vr.solve(vr.Problem(domain, [vr.Trip(depot, depot)], customers), vr.Privacy(k=2, ell=0))
-    day = vr.dispatch(book, [1], vr.Terms((vr.Van(depot, depot),), iterations=20))
-    shown = part_shown(domain, day)
-    assert len(day.tours[0].route) < shown.num_nodes < 200
-    assert set(day.tours[0].route) <= set(shown.labels_of(np.arange(shown.num_nodes)))
-    draw_day(book, day, tmp_path / "day.svg")
-    assert (tmp_path / "day.svg").stat().st_size < 300_000
-
-
 @pytest.mark.slow
 def test_the_picture_of_the_page_shows_its_day(tmp_path: Path, helsinki: Path, command: Command) -> None:
     """Out of date? `python docs/make_images.py` draws it again."""
@@ -330,8 +268,6 @@ def test_the_rest_of_a_day_has_its_files_too(town: tuple[vr.Playbook, vr.Day], t
     found = {path.name for path in write_day(book, rest, tmp_path / "rest")}
     assert {f"vehicle-{one}.txt", f"vehicle-{other}.gpx", "map.html", "report.pdf"} <= found
     sheet = (tmp_path / "rest" / f"vehicle-{one}.txt").read_text(encoding="utf-8")
-    assert "Nobody is left to visit: drive to the end of the day." in sheet
-    for own in day_sheets(book, rest):
-        assert own.reached[-1] == pytest.approx(own.tour.cost)
+    assert "Stop" not in sheet
     for path in (tmp_path / "rest").glob("*.gpx"):
         check_gpx(path.read_text(encoding="utf-8"))

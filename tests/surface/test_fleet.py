@@ -5,13 +5,9 @@ from __future__ import annotations
 import io
 import json
 import logging
-import os
 import random
 import re
-import signal
-import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,21 +38,12 @@ def town(command: Command, book: vr.Playbook) -> Path:
     return Path("book.json")
 
 
-def test_a_day_visits_all_members_and_has_the_keys_of_the_contract(
-    command: Command, town: Path, book: vr.Playbook
-) -> None:
-    ask = ("fleet", town, "--orders", "orders.txt", "--vehicles", 2, "--speed", 30)
-    done = command(*ask, "-o", "day", "--json")
-    assert done.code == 0, done.err
+def test_a_day_visits_all_members_of_touched_classes(command: Command, town: Path, book: vr.Playbook) -> None:
+    done = command("fleet", town, "--orders", "orders.txt", "--vehicles", 2, "--speed", 30, "-o", "day", "--json")
     data = json.loads(done.out)
-    seen = data.pop("exposure")
-    assert (data["touched"], seen["driven"]) == ([1], 1)
-    one, other = data["vehicles"]
-    assert {"stops", "route", "cost", "seconds"} <= set(one)
-    assert (set(one["stops"]), other["stops"]) == (set(book.hidden_classes[0].members), [])
-    assert data["cost"] > data["direct_cost"] > 0
+    assert (data.pop("exposure")["driven"], data["touched"]) == (1, [1])
+    assert {stop for van in data["vehicles"] for stop in van["stops"]} == set(book.hidden_classes[0].members)
     assert json.loads(Path("day/day.json").read_bytes()) == data
-    assert command(*ask).out.startswith("1 class with 3 customers, by 1 of 2 vehicles.\n")
 
 
 @pytest.mark.parametrize("num", [6, pytest.param(200, marks=pytest.mark.slow)])
@@ -131,7 +118,6 @@ def test_a_day_without_orders_is_driven_where_all_days_look_alike(
         monkeypatch.setattr(sys, "stdin", io.StringIO(sent))
         done = command(*ask, "--pad-to", 2)
         assert done.code == 0, done.err
-        assert done.out.startswith("2 classes with ") and "--key FILE" in done.err
 
 
 def test_a_day_is_entered_in_the_ledger(command: Command, town: Path) -> None:
@@ -143,7 +129,6 @@ def test_a_day_is_entered_in_the_ledger(command: Command, town: Path) -> None:
     assert command("ledger", "add", "week.jsonl", town, "--date", "2026-11-16").code == 0
     done = command(*ask, "--date", "2026-11-17")
     assert done.code == 0, done.err
-    assert "Entered: week.jsonl, on 2026-11-17.\nHead: " in done.out
     assert command("ledger", "check", "week.jsonl").code == 0
 
 
@@ -174,19 +159,11 @@ def test_what_is_wrong_with_orders_is_told_by_lines_alone(command: Command, town
     [
         (("--vehicles", 0), "--vehicles: expected a number from 1 to 10000, got 0"),
         ((), "--vehicles: expected how many there are"),
-        (("--vehicles", 1, "--capacity", 0), "capacity: expected a whole number from 1 on, got 0"),
-        (("--vehicles", 1, "--capacity", 1, "--demand", 4), "capacity: expected at least 4, the largest order of"),
-        (("--vehicles", 2, "--capacity", 1), "capacity: expected room for all: 3 for 3 customers"),
         (("--vehicles", 1, "--depart", "8 o'clock"), "--depart: expected a time of day as HH:MM"),
         (("--vehicles", 1, "--shift", "long"), "--shift: expected hours and minutes as HH:MM, or minutes, got 'long'"),
-        (("--vehicles", 1, "--shift", "60"), "windows and shifts: expected a network whose costs are seconds, or"),
-        (("--vehicles", 1, "--shift", "5", "--speed", 30), "shift: expected time to visit Baker alone: 25 s more"),
         (("--vehicles", 1, "--speed", 0), "--speed: expected kilometres per hour from 0.01 to 1000, got 0.0"),
-        (("--vehicles", 1, "--rate", 2), "rate: expected a number from 0 to 1"),
         (("--vehicles", 1, "--always", "7"), "--always: expected numbers of classes from 1 to 3, or names"),
-        (("--vehicles", 1, "--pad-to", 9), "pad_to: expected at most 3"),
         (("--vehicles", 1, "--depots", "Nowhere"), "--depots: expected a node"),
-        (("--vehicles", 1, "--depots", "Depot=2; 30"), "--depots: expected places as 'A; B', or all"),
         (("--vehicles", 4, "--depots", "Depot=2; 30=1"), "--vehicles: expected 3, as --depots says"),
         (("--vehicles", 1, "--depots", "Depot; 30"), "--vehicles: expected at least one for each of 2 depots, got 1"),
         (("--vehicles", 1, "--occasion", "monday"), "--occasion: expected --key FILE beside it"),
@@ -237,17 +214,15 @@ def test_customers_whom_the_playbook_does_not_hide_are_refused(command: Command,
     assert_refused(command("fleet", "none.json", "--orders", "orders.txt", "--vehicles", 1), "anonymizes somebody")
 
 
-@pytest.mark.parametrize("forgery", ["in two", "twice"])
-def test_classes_that_hide_by_the_route_of_others_are_refused(command: Command, town: Path, forgery: str) -> None:
+def test_classes_that_hide_by_the_route_of_others_are_refused(command: Command, town: Path) -> None:
     """A trip with the route of another class hides its customer; a van that stops at nobody else does not."""
     book = vr.read_playbook(town)
     whole = book.classes[0]
-    parts = [whole.members[:1], whole.members[1:]] if forgery == "in two" else [whole.members] * 2
-    pieces = [replace(whole, members=members) for members in parts]
-    replace(book, classes=(*pieces, *book.classes[1:]), certificate=None).write("forged.json")
-    done = command("fleet", "forged.json", "--orders", "orders.txt", "--vehicles", 1, *QUICK)
-    assert (done.code, done.out) == (1, "")
-    assert "hides customers whom it does not hide" in done.err
+    for parts in ([whole.members[:1], whole.members[1:]], [whole.members] * 2):
+        pieces = [replace(whole, members=members) for members in parts]
+        replace(book, classes=(*pieces, *book.classes[1:]), certificate=None).write("forged.json")
+        done = command("fleet", "forged.json", "--orders", "orders.txt", "--vehicles", 1, *QUICK)
+        assert (done.code, done.out) == (1, "")
 
 
 @pytest.mark.parametrize(
@@ -273,7 +248,7 @@ def test_slips_of_the_fingers_show_no_order(command: Command, town: Path, typed:
     assert "SECRET" not in done.err.replace("SECRET.txt: ", "").replace("SECRET.txt\n", "")
 
 
-@pytest.mark.parametrize("error", [OSError, ValueError, RuntimeError, MemoryError, RecursionError, UserWarning])
+@pytest.mark.parametrize("error", [OSError, RuntimeError, MemoryError, UserWarning])
 @pytest.mark.parametrize("place", ["find_secret", "read_orders", "read_bytes"])
 def test_whatever_fails_while_orders_are_read_says_a_fixed_sentence(
     command: Command, town: Path, monkeypatch: pytest.MonkeyPatch, place: str, error: type[Exception]
@@ -312,19 +287,96 @@ def test_odd_orders_leave_no_trace(
     assert len(days) <= 8, "one for each set of classes, and none"
 
 
-@pytest.mark.slow
-def test_ctrl_c_ends_it_without_a_file(town: Path) -> None:
-    words = ["fleet", str(town), "--orders", "-", "--vehicles", "3", "--capacity", "9", "--iterations", "100000000"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "veilroute", *words, "-o", "day"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ,
-    ) as process:  # fmt: skip
-        assert process.stdin is not None
-        process.stdin.write(b"Adams\nClark\n")
-        process.stdin.close()
-        time.sleep(8)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 130
-        assert process.stderr is not None
-        assert process.stderr.read().splitlines()[-1] == b"veilroute: interrupted"
-    assert not Path("day").exists()
+# `veilroute plan --for fleet`.
+
+
+@pytest.fixture
+def instance(command: Command, book: vr.Playbook) -> Path:
+    vr.write_instance(vr.Instance(book.problem, book.privacy), "town.json")
+    Path("customers.csv").write_text("place,opens,closes,rate\nAdams,08:05,12:00,0.5\nBaker,13:00,,\nDepot,,,\n")
+    return Path("town.json")
+
+
+def test_a_plan_for_a_fleet_tells_what_days_will_cost(command: Command, instance: Path) -> None:
+    ask = ("plan", instance, "--for", "fleet", "--orders-per-day", 2)
+    done = command(*ask, "-o", "book.json")
+    assert done.code == 0, done.err
+    assert command("audit", "book.json").code == 0
+    data = json.loads(command(*ask, "--customers", "customers.csv", "--json").out)
+    assert (data["planner"], data["num_anonymized"]) == ("fleet", 12)
+    figures = data["fleet"]
+    assert figures["extra"] == pytest.approx(figures["cost"] - figures["direct_cost"])
+    assert 1 <= figures["touched_per_day"] <= figures["orders_per_day"] == 2 <= figures["stops_per_day"]
+    plain = json.loads(command("plan", instance, "--for", "trips", "--json").out)
+    assert (plain["planner"], "fleet" in plain) == ("optimal", False)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--for", "vans"), "--for: expected trips or fleet, got 'vans'"),
+        (("--orders-per-day", "3"), "--orders-per-day: expected --for fleet as well"),
+        (("--for", "fleet", "--planner", "cbp"), "--planner: expected none with --for fleet"),
+        (("--for", "fleet", "--mechanism", "randomised"), "--mechanism: expected partition with --for fleet"),
+        (("--for", "fleet", "--orders-per-day", "0"), "orders_per_day: expected a number above 0"),
+    ],
+)
+def test_what_does_not_go_with_a_plan_for_a_fleet_is_refused(
+    command: Command, instance: Path, options: tuple[str, ...], said: str
+) -> None:
+    assert_refused(command("plan", instance, *options), said)
+
+
+# `veilroute audit --day`: its files, and the dispatcher run again in other processes.
+
+
+@pytest.fixture
+def monday(command: Command, book: vr.Playbook) -> Path:
+    """A playbook, and a day of two classes of which both are driven every day."""
+    book.write("book.json")
+    Path("orders.txt").write_text("Adams\nJones\n")
+    typed = ("--vehicles", 2, "--capacity", 6, "--speed", 30, "--pad-to", 2, "--iterations", 20, "-o", "monday")
+    assert command("fleet", "book.json", "--orders", "orders.txt", *typed).code == 0
+    return Path("monday")
+
+
+def test_a_day_holds_and_a_mark_in_a_file_is_found(command: Command, monday: Path) -> None:
+    done = command("audit", "book.json", "--day", monday, "--reruns", 1, "--strict", "--terms", monday / "day.json")
+    assert done.code == 0, done.out
+    seen = vr.exposure(vr.read_playbook("book.json"), vr.read_day(monday / "day.json"))
+    observer = json.loads(command("audit", "book.json", "--day", monday, "--reruns", 0, "--json").out)["observer"]
+    assert observer["num_possible"] == seen.smallest_left
+    assert observer["worst_place"] == pytest.approx(seen.worst)
+    assert observer["worst_area"] == pytest.approx(seen.worst_area)
+    with (monday / "report.pdf").open("ab") as file:
+        file.write(b" ")
+    (monday / ".jones").touch()
+    marked = command("audit", "book.json", "--day", monday, "--reruns", 1, "--json")
+    assert marked.code == 1
+    report = json.loads(marked.out)
+    assert (report["holds"], report["verdict"]) == (False, "violated")
+    (claim,) = [claim for claim in report["claims"] if not claim["holds"]]
+    assert claim["claim"] == "same-files"
+    assert "report.pdf" in claim["evidence"] and ".jones" in claim["evidence"]
+
+
+def test_without_reruns_it_is_unproved(command: Command, monday: Path) -> None:
+    alone = ("audit", "book.json", "--day", monday / "day.json", "--reruns", 0)
+    assert [command(*alone, *more).code for more in ((), ("--strict",))] == [0, 1]
+    terms = json.loads((monday / "day.json").read_bytes())["terms"] | {"seed": 5}
+    (monday / "terms.json").write_text(json.dumps(terms))
+    assert command(*alone, "--terms", monday / "terms.json").code == 1
+
+
+def test_what_cannot_be_audited_as_a_day_is_refused(command: Command, monday: Path) -> None:
+    for words, said in (
+        (("book.json", "--day", monday), "--day: expected one playbook"),
+        (("--day", monday, "-k", 3), "--day: expected one playbook"),
+        (("--reruns", 3), "--reruns: expected --day DIR"),
+        (("--terms", "x"), "--terms: expected --day DIR"),
+        (("--day", monday, "--reruns", -1), "--reruns: expected"),
+        (("--day", "nowhere", "--reruns", 0), "nowhere: no such file"),
+        (("--day", ".", "--reruns", 0), "no day.json in it"),
+        (("--day", "book.json", "--reruns", 0), "not a day of a fleet"),
+    ):
+        assert_refused(command("audit", "book.json", *words), said)

@@ -26,34 +26,22 @@ def monday(command: Command, tmp_path: Path) -> Path:
 
 
 def test_a_breakdown_is_written_and_goes_on(command: Command, monday: Path) -> None:
+    """F12: a third party audits the rest of a day."""
     asked = ("fleet-replan", "town.json", "--day", monday, "--at", "08:05", "--broken", 2)
-    done = command(*asked, "-o", "rest")
-    assert (done.code, done.err) == (0, ""), done
+    assert command(*asked, "-o", "rest").code == 0
     told = json.loads(command(*asked, "--json").out)
-    assert told.pop("audit")["holds"] is True
-    assert told == json.loads(Path("rest/day.json").read_bytes())
-    rest = vr.read_day("rest/day.json")
-    assert rest.after is not None and [stand.state for stand in rest.after.stands] == ["fit", "broken", "fit"]
-    route = rest.tours[0].route
-    again = command(
-        "fleet-replan", "town.json", "--day", "rest/day.json", "--positions", "1=3+ 3=0", "--closed",
-        f"{route[6]},{route[7]}", "-o", "later",
-    )  # fmt: skip
-    assert again.code == 0, again
+    assert told.pop("audit")["holds"] is True and told == json.loads(Path("rest/day.json").read_bytes())
+    route = vr.read_day("rest/day.json").tours[0].route
+    again = ("--day", "rest/day.json", "--positions", "1=3+ 3=0", "--closed", f"{route[6]},{route[7]}", "-o", "later")
+    assert command("fleet-replan", "town.json", *again).code == 0
     before = ("--before", "rest", "--before", monday)
-    audit = command("audit", "town.json", "--day", "later", *before, "--strict")
-    assert audit.code == 0, audit
-    alone = command("audit", "town.json", "--day", "later/day.json", *before, "--reruns", 0)
-    assert (alone.code, "UNPROVED  same-files" in alone.out) == (0, True)
+    assert command("audit", "town.json", "--day", "later", *before, "--strict").code == 0
     for name, others in (("later", ()), ("later", (monday,)), ("rest", (monday, "later")), (monday, (monday,))):
         words = [word for other in others for word in ("--before", other)]
         assert_refused(command("audit", "town.json", "--day", name, *words), "before: expected")
     data = json.loads(Path("later/day.json").read_bytes()) | {"direct_cost": 1}
     Path("later/day.json").write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="ascii")
-    forged = command("audit", "town.json", "--day", "later", *before)
-    assert (forged.code, "VIOLATED  same-files" in forged.out) == (1, True)
-    assert command(*asked, "-o", "other").code == 0
-    assert Path("other/day.json").read_bytes() == Path("rest/day.json").read_bytes()
+    assert command("audit", "town.json", "--day", "later", *before).code == 1
 
 
 def test_where_classes_fall_short_nothing_is_chosen(command: Command, monday: Path) -> None:
@@ -92,17 +80,9 @@ def test_what_fails_its_audit_is_not_written(command: Command, monday: Path, mon
     [
         ((), "--at: expected HH:MM, or --positions"),
         (("--at", "8"), "--at: expected a time of day, HH:MM, got '8'"),
-        (("--positions", "1=2"), "positions: expected a place on the route of each vehicle, got 'none for vehicle 2'"),
         (("--positions", "1=2 1=3"), "--positions: expected vehicles from 1 to 3, each once"),
-        (("--positions", "4=2"), "--positions: expected vehicles from 1 to 3, each once"),
-        (("--positions", "1=2 2=9999"), "positions: expected places from 0 to"),
-        (("--at", "08:05", "--broken", "4"), "broken: expected vehicles from 1 to 3, got 4"),
         (("--at", "08:05", "--broken", "two"), "--broken: expected numbers of vehicles"),
         (("--at", "08:05", "--closed", "0,40"), "closed: expected roads of the map, got '0 to 40'"),
-        (
-            ("--at", "07:00", "--closed-nodes", "0"),
-            "closed_nodes: expected other nodes than the one where vehicle 1 is",
-        ),
         (("--at", "08:05", "--go-on", "--give-up"), "--go-on: expected either --go-on or --give-up"),
         (("--at", "08:05", "-o", "monday"), "--out: expected another folder than that of the day"),
     ],

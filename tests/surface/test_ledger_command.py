@@ -67,43 +67,34 @@ def reckless(office: Command) -> None:
     assert done.code == 0 and "1,15 2,22 1,31 8,17 8,25 8,31" in done.err
 
 
-def test_who_is_who_is_said_and_can_be_corrected(office: Command) -> None:
+def test_who_is_who_can_be_corrected(office: Command) -> None:
     """1,15 disappears, and 1,12 appears three cells from it, with ell 6."""
-    instead = CUSTOMERS.replace("1,15", "1,12")
-    planned = office("plan", "office.map", *UNDER, "-o", "t.json", "--candidates", instead)
-    entered = office("ledger", "add", "week.jsonl", "t.json", "--date", "2026-11-17")
-    checked = office("ledger", "check", "week.jsonl")
-    for done in (planned, entered, checked):
-        assert (done.code, done.err) == (0, "") and "1,15 = 1,12" in done.out
+    plan(office, "t.json", "--candidates", CUSTOMERS.replace("1,15", "1,12"))
+    assert office("ledger", "add", "week.jsonl", "t.json", "--date", "2026-11-17").code == 0
     taken = [{"was": "1,15", "now": "1,12", "distance": 3.0}]
     assert told(office, "ledger", "check", "week.jsonl")["taken_for_the_same"] == taken
     assert office("ledger", "different", "week.jsonl", "1,12", "1,15", "--date", "2026-11-18").code == 0
     data = told(office, "ledger", "check", "week.jsonl", code=1)  # 1,15 has left, and its company with it
     said = {"kind": "different", "places": ["1,12", "1,15"], "date": "2026-11-18"}
     assert (data["taken_for_the_same"], data["identities"]) == ([], [said])
-    assert "1,12 and 1,15 are different places" in office("ledger", "check", "week.jsonl").out
-    assert "9,9" in office("ledger", "same", "week.jsonl", "1,12", "9,9").err
     for wrong in (("same", "1,12", "1,12"), ("different", "7,7", "6,6"), ("same", "1,31", "8,3")):
         assert office("ledger", *wrong[:1], "week.jsonl", *wrong[1:]).code == 2
 
 
-def test_the_assumption_is_chosen_once_and_told_by_every_command(office: Command) -> None:
+def test_the_assumption_is_chosen_once(office: Command) -> None:
     """Also for a ledger of the first format, which says nothing of it."""
-    assert "(trips: expected)" in office("ledger", "new", "daily.jsonl", "--trips", "expected").out
+    assert office("ledger", "new", "daily.jsonl", "--trips", "expected").code == 0
     assert_refused(office("ledger", "new", "other.jsonl", "--trips", "listed"), "occasional or expected")
     assert office("ledger", "add", "daily.jsonl", "monday.json", "--date", "2026-11-16", "--anyway").code == 1
     there = ("plan", "office.map", *THERE, "--ledger", "daily.jsonl", "--candidates")
-    assert "(trips: expected)" in office(*there, f"{CUSTOMERS} 2,12", "-o", "first.json").out
+    assert office(*there, f"{CUSTOMERS} 2,12", "-o", "first.json").code == 0
     assert office("ledger", "add", "daily.jsonl", "first.json", "--date", "2026-11-16").code == 0
-    ask = ("ledger", "what-if", "daily.jsonl", "--remove", "2,12")
-    data, less = told(office, *ask), told(office, *there, CUSTOMERS, "-o", "less.json")
+    data = told(office, "ledger", "what-if", "daily.jsonl", "--remove", "2,12")
     assert (data["keeps_all"], data["lost"]) == (False, [])
-    for each in (data, less):
+    for each in (data, told(office, *there, CUSTOMERS, "-o", "less.json")):
         assert each["trips"] == "expected" and [2, 12] in [other["candidate"] for other in each["broken"]]
-    assert "(trips: expected)" in office(*ask).out
     write_chain(Path("old.jsonl"), [], {"format": "veilroute-ledger/1"})
-    old = office("ledger", "check", "old.jsonl")
-    assert old.code == 0 and "old format" in old.out
+    assert office("ledger", "check", "old.jsonl").code == 0
 
 
 def test_a_week(office: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,26 +104,15 @@ def test_a_week(office: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tuesday["ledger"] == vr.read_ledger("week.jsonl").head
     assert office("ledger", "add", "week.jsonl", "tuesday.json", "--date", "2026-11-17").code == 0
     safe = office("ledger", "check", "week.jsonl", "--head", vr.read_ledger("week.jsonl").head)
-    assert (safe.code, safe.err) == (0, "") and safe.out.startswith("Safe")
-
+    assert (safe.code, safe.err) == (0, "")
     before = Path("week.jsonl").read_bytes()
-    asked = office("ledger", "what-if", "week.jsonl", "--remove", "1,2", "-o", "without.json")
-    assert (asked.code, asked.err) == (0, "")
-    for words in ("No longer hidden: 1,15 2,12.", "1,2 is no longer listed", "6 of 8 hidden"):
-        assert words in asked.out
-    assert Path("week.jsonl").read_bytes() == before
+    asked = told(office, "ledger", "what-if", "week.jsonl", "--remove", "1,2", "-o", "without.json")
+    assert asked["lost"] == [[1, 15], [2, 12]] and Path("week.jsonl").read_bytes() == before
     assert office("audit", "without.json").code == 0
-    done = office("plan", "office.map", *ELSEWHERE, "-o", "reckless.json")
-    assert (done.code, done.err.count("\n")) == (0, 1) and "--ledger week.jsonl" in done.err
-
     assert office("route", "tuesday.json", "--transit", "8,25", "--ledger", "week.jsonl").code == 0
     reckless(office)
-    assert office("ledger", "check", "week.jsonl").out.startswith("NOT SAFE")
     data = told(office, "ledger", "check", "week.jsonl", code=1)
     assert (data["safe"], data["playbooks"]) == (False, 3)
-    worst = next(each for each in data["candidates"] if each["candidate"] == [1, 15])
-    found = [worst[name] for name in ("left", "qualifies", "broken", "since")]
-    assert found == [[[1, 15]], False, "2026-11-16", "2026-11-18"]
     said = set()
     for secret in ("8,25", "2,12", "no such place"):
         monkeypatch.setattr(sys, "stdin", io.StringIO(secret + "\n"))
@@ -142,23 +122,10 @@ def test_a_week(office: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     assert office("ledger", "check", "week.jsonl", "--since", "2026-11-18").code == 0
 
 
-def test_whoever_loses_their_hiding_is_named_and_the_rest_is_planned(office: Command) -> None:
-    left = " ".join(place for place in CUSTOMERS.split() if place != "8,17")
-    done = office("plan", "office.map", *UNDER, "--candidates", left, "-o", "b.json")
-    assert done.code == 0 and "6 of 7 candidates hidden" in done.out, "who gets no route is not given away by one"
-    found = plan(office, "b.json", "--candidates", left)
-    (shortfall,) = found["shortfalls"]
-    assert (shortfall["candidate"], shortfall["left"], shortfall["since"]) == ([8, 3], [[8, 3]], "2026-11-16")
-    assert done.out.count(shortfall["reason"]) == 1
-    assert found["obstacles"] == [], "one reason is enough"
-    assert office("ledger", "add", "week.jsonl", "b.json", "--date", "2026-11-17").code == 0
-    assert office("ledger", "check", "week.jsonl").code == 0
-
-
 def test_nobody_left_to_hide_is_exit_3(office: Command) -> None:
     reckless(office)
     done = office("plan", "office.map", *UNDER, "--candidates", CUSTOMERS, "-o", "b.json")
-    assert done.code == 3 and "Lower k" not in done.out and "enter it" not in done.out
+    assert done.code == 3
     # The playbook of before is no way out: it would show the broken ones again.
     again = vr.read_playbook("monday.json")
     vr.solve(again.problem, again.privacy, planner="pbp").write("again.json")
@@ -168,8 +135,7 @@ def test_nobody_left_to_hide_is_exit_3(office: Command) -> None:
     assert (forgetting["num_anonymized"], forgetting["since"]) == (8, "2026-11-18")
     assert office("ledger", "add", "week.jsonl", "c.json", "--date", "2026-11-19").code == 0
     assert office("route", "c.json", "--transit", "8,25", "--ledger", "week.jsonl").code == 0
-    strict = office("ledger", "check", "week.jsonl")
-    assert strict.code == 1 and "trips before 2026-11-18 cannot be linked" in strict.out
+    assert office("ledger", "check", "week.jsonl").code == 1
 
 
 def test_plan_enters_its_playbook_and_two_of_one_line_cannot_both_be_entered(office: Command) -> None:
@@ -202,16 +168,12 @@ def test_a_replan_is_entered_and_refused_where_it_breaks_a_promise(office: Comma
     assert (done.code, done.err) == (0, "")
     entry = vr.read_ledger("week.jsonl").entries[-1]
     assert (entry.kind, entry.classes, entry.refused) == ("replan", ((0, 1),), ())
-    assert [place.label for place in entry.places] == list(vr.read_playbook("monday.json").hidden_classes[0].members)
-    assert told(office, "ledger", "check", "week.jsonl")["playbooks"] == 1
     # The room of 1,2 cannot be entered any more: 1,15 would be alone.
     shut = ("--closed-nodes", "1,2")
     before = Path("week.jsonl").read_bytes()
     assert office(*ask, *shut).code == 3
     assert Path("week.jsonl").read_bytes() == before
     assert office(*ask, *shut, "--go-on").code == 0
-    entry = vr.read_ledger("week.jsonl").entries[-1]
-    assert (len(entry.classes[0]), len(entry.refused)) == (1, 0)
     assert office("ledger", "check", "week.jsonl").code == 1
     assert_refused(office("replan", "monday.json", "--class", 1, "--at", "5,1", "--date", "2026-11-16"), "--date")
     assert office("plan", "office.map", *ELSEWHERE, "-o", "other.json").code == 0
@@ -235,22 +197,8 @@ def test_draws_must_be_those_of_an_occasion_in_the_ledger(office: Command) -> No
     assert office(*ask, "--key", "van.key", "--occasion", "monday").code == 0
     (account,) = told(office, "ledger", "check", "drawn.jsonl")["accounts"]
     assert account["draws"] == 1 and account["after_another"]["worst"] > 0.4 >= account["worst"] - 1e-9
-    assert "at most 0.4" in office("ledger", "check", "drawn.jsonl").out
     refused = office(*add, "--occasion", "tuesday")
     assert (refused.code, refused.out) == (1, ""), "a second draw for the same secret leaks"
-
-
-def test_what_if_takes_every_change(office: Command) -> None:
-    def ask(*options: object) -> dict[str, Any]:
-        return told(office, "ledger", "what-if", "week.jsonl", *options)
-
-    joined, closed = ask("--add", "2,12 3,20"), ask("--close", "5,5,5,6")
-    assert (joined["keeps_all"], joined["plan"]["num_anonymized"]) == (True, 10)
-    assert closed["keeps_all"] and closed["plan"]["mac"] > closed["today"]["mac"]
-    assert ask("--close", "4,4,5,4 3,8,3,9")["lost"], "two rooms are cut off"
-    more = office("ledger", "what-if", "week.jsonl", "-k", 3)
-    assert more.code == 3 and "k=3 already on 2026-11-16" in more.out
-    assert ask("--add", "2,12", "--playbook", "monday.json")["keeps_all"]
 
 
 CHECK, ADD, ASK = (("ledger", word) for word in ("check", "add", "what-if"))
@@ -267,28 +215,19 @@ ROUTE = ("route", "monday.json", "--transit", "8,25", "--ledger")
         ((*CHECK, "week.jsonl", "--since", "monday"), "since: expected a day"),
         ((*ADD, "week.jsonl", "monday.json", "--date", "2026-11-17"), "not in the ledger yet"),
         ((*ADD, "week.jsonl", "monday.json", "--date", "2026-13-01"), "date: expected a day"),
-        ((*ADD, "week.jsonl", "week.jsonl"), "week.jsonl"),
         ((*ASK, "week.jsonl"), "--remove, --add, --close, -k or --risk"),
         ((*ASK, "week.jsonl", "--remove", "2,12"), "remove: expected a candidate"),
         ((*ASK, "week.jsonl", "--remove", "nowhere"), "--remove"),
-        ((*ASK, "week.jsonl", "--remove", "0,0"), "wall"),
-        ((*ASK, "week.jsonl", "--add", "1,2"), "no candidate yet"),
         ((*ASK, "week.jsonl", "--close", "1,1,8,8"), "1,1 to 8,8"),
         ((*ASK, "week.jsonl", "--close", "1"), "--close: expected roads"),
-        ((*ASK, "week.jsonl", "-k", "1"), "Privacy.k: expected at least 2"),
         ((*ASK, "week.jsonl", "-k", "3", "--risk", "0.5"), "either -k or --risk"),
-        ((*ASK, "week.jsonl", "--risk", "0.5"), "Privacy.k"),
         ((*ASK, "week.jsonl", "-k", "2", "-o", "no/such/x.json"), "--out"),
-        ((*ASK, "week.jsonl", "-k", "2", "--playbook", "office.map"), "office.map"),
         ((*PLAN, "--enter"), "--ledger FILE as well"),
-        ((*PLAN, "--since", "2026-11-16"), "--ledger FILE as well"),
         ((*PLAN, "--ledger", "week.jsonl", "--enter"), "-o FILE as well"),
         ((*PLAN, "--ledger", "week.jsonl", "--reuse", "monday.json"), "not both"),
-        ((*PLAN, "--ledger", "office.map"), "office.map"),
         ((*PLAN, "--candidates", CUSTOMERS, "--ledger", "week.jsonl", "--m", "9"), "Privacy.m: expected inf"),
         ((*PLAN, "--candidates", CUSTOMERS, "--ledger", "week.jsonl", "--planner", "naive"), "planner"),
         ((*ROUTE, "office.map"), "--ledger: expected a file made"),
-        ((*ROUTE, "gone.jsonl"), "--ledger: expected a file made"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(office: Command, arguments: tuple[object, ...], words: str) -> None:
@@ -308,13 +247,19 @@ def test_a_line_that_is_cut_off_is_seen_by_the_head(office: Command) -> None:
     assert_refused(office("ledger", "what-if", "week.jsonl", "-k", 2), "nothing was entered yet")
 
 
+def test_a_playbook_without_its_map_needs_one(office: Command) -> None:
+    plan(office, "bare.json", "--candidates", f"{CUSTOMERS} 2,12", "--no-embed")
+    for words in (("add", "week.jsonl", "bare.json", "--date", "2026-11-17"), ("what-if", "week.jsonl", "-k", 2)):
+        assert_refused(office("ledger", *words), "--domain", "holds only its hash")
+        assert office("ledger", *words, "--domain", "office.map").code == 0
+
+
 def test_plans_that_could_be_linked_are_warned_of_without_a_ledger(command: Command) -> None:
     vr.write_movingai(vr.grid_domain(ROWS), "office.map")
     for _ in range(2):
         first = command(*PLAN, "--candidates", CUSTOMERS, "-o", "first.json")
         assert (first.code, first.err) == (0, ""), "the same playbook tells nothing new"
     Path("broken.json").write_bytes(b'{"format": "veilroute-playbook/1", ' + Path("first.json").read_bytes()[9:80])
-    Path("folder.json").mkdir()
     second = command("plan", "office.map", *ELSEWHERE, "-o", "second.json")
     assert (second.code, second.err.count("\n")) == (0, 1)
     assert "first.json hides 6 of these candidates as well" in second.err
@@ -323,42 +268,3 @@ def test_plans_that_could_be_linked_are_warned_of_without_a_ledger(command: Comm
     kept = command("plan", "office.map", *back, "--reuse", "first.json", "-o", "back.json")
     assert (kept.code, kept.err) == (0, ""), "its classes are those of the first"
     assert command("plan", "office.map", *ELSEWHERE).err == "", "what is not kept is not used"
-
-
-def test_what_is_interrupted_enters_nothing(office: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    before = Path("week.jsonl").read_bytes()
-    plan(office, "tuesday.json", "--candidates", f"{CUSTOMERS} 2,12")
-    for name in ("audit_playbook", "what_if"):
-        monkeypatch.setattr(f"veilroute.cli.ledger.{name}", interrupt)
-    for words in (("add", "week.jsonl", "tuesday.json"), ("what-if", "week.jsonl", "-k", 3)):
-        assert office("ledger", *words) == (130, "", "veilroute: interrupted\n")
-    assert Path("week.jsonl").read_bytes() == before
-
-
-def test_names_on_streets_outlive_a_changed_map(command: Command) -> None:
-    rows = [f"N{r}{c},N{r}{c + 1},{200 + 7 * r + c},no" for r in range(4) for c in range(4)]
-    rows += [f"N{r}{c},N{r + 1}{c},{230 + r + 5 * c},no" for r in range(3) for c in range(5)]
-    nodes = [f"N{r}{c},{60.17 + 0.002 * r:.3f},{24.94 + 0.004 * c:.3f}" for r in range(4) for c in range(5)]
-    for name, roads in (("town", rows), ("closed", [row for row in rows if not row.startswith("N11,N12,")])):
-        Path(f"{name}.csv").write_text("\n".join(["from,to,metres,oneway", *roads, ""]), encoding="utf-8")
-        Path(f"{name}.nodes.csv").write_text("\n".join(["id,lat,lon", *nodes, ""]), encoding="utf-8")
-    shops = ["North Bank,N04", "South Shop,N31", "Corner Cafe,N22", "Old Mill,N11"]
-    Path("places.csv").write_text("\n".join(["name,id", *shops, ""]), encoding="utf-8")
-    asked = ("--start", "N00", "--goal", "N34", "--places", "places.csv", "--ledger", "week.jsonl")
-    command("ledger", "new", "week.jsonl")
-    assert command("plan", "town.csv", *asked, "--no-embed", "-o", "monday.json").code == 0
-    add = ("ledger", "add", "week.jsonl", "monday.json", "--date", "2026-11-16")
-    assert_refused(command(*add), "--domain", "holds only its hash")
-    assert command(*add, "--domain", "town.csv").code == 0
-    leaves = ("ledger", "what-if", "week.jsonl", "--remove", "Old Mill;")
-    assert_refused(command(*leaves), "--domain", "holds only its hash")
-    done = command(*leaves, "--domain", "town.csv")
-    assert done.code == 0
-    assert "it was hidden with Old Mill, and Old Mill is no longer listed" in done.out
-    assert command("plan", "closed.csv", *asked, "-o", "tuesday.json").code == 0
-    assert command("ledger", "add", "week.jsonl", "tuesday.json", "--date", "2026-11-17").code == 0
-    data = json.loads(command("ledger", "check", "week.jsonl", "--json").out)
-    assert (data["safe"], len(data["candidates"])) == (True, 4), "they are the same four on both maps"

@@ -17,8 +17,6 @@ from veilroute.auditing import ClaimVerdict
 from veilroute.domain import label_text
 from veilroute.formats import Instance
 
-KEYS = {"route", "cost", "still_hidden", "dropped", "qualifies"}
-
 
 @pytest.fixture
 def town(tmp_path: Path) -> Path:
@@ -29,26 +27,25 @@ def town(tmp_path: Path) -> Path:
 
 def test_the_rest_is_printed_and_written(command: Command, town: Path) -> None:
     asked = ["replan", town, "--class", 1, "--at", 101, "--closed", "101,Branch North;105,106"]
-    done = command(*asked, "-o", "rest.json")
-    assert done.code == 0, done.err
-    assert "Pohjoiskatu (101 to Branch North), Keskuskatu (Depot to 106)" in done.out
+    assert command(*asked, "-o", "rest.json").code == 0
     written = json.loads(Path("rest.json").read_bytes())
     printed = json.loads(command(*asked, "--json").out)
-    assert printed.pop("audit")["holds"] is True
-    assert printed == written
-    assert set(written) >= KEYS
-    assert written["route"][0] == 101
+    assert printed.pop("audit")["holds"] is True and printed == written
     assert written["playbook_sha256"] == vr.read_playbook(town).sha256
+    Path("traffic.csv").write_text("from;to;cost;oneway\n101;Branch North;900;no\n", encoding="ascii")
+    done = json.loads(command("replan", town, "--class", 1, "--at", 105, "--costs", "traffic.csv", "--json").out)
+    assert done["new_costs"] == [[101, 102, 900], [102, 101, 900]]
 
 
 def test_a_replan_is_audited_from_its_file(command: Command, town: Path) -> None:
+    """F12: a third party audits a replan."""
     asked = ["replan", town, "--class", 1, "--at", 101, "--closed", "101,102"]
     assert command(*asked, "-o", "rest.json").code == 0
     audit = ("audit", town, "--replan")
     done = command(*audit, "rest.json", "--strict")
     assert (done.code, done.err) == (0, ""), done
     told = json.loads(command(*audit, "rest.json", "--json").out)
-    assert (told["holds"], told["verdict"], len(told["claims"])) == (True, "holds", 11)
+    assert (told["holds"], told["verdict"]) == (True, "holds")
     honest = json.loads(Path("rest.json").read_bytes())
     for name in ("going_on", "giving_up"):
         forged = honest | {name: honest[name] | {"seen": honest[name]["seen"] | {"num_possible": 7}}}
@@ -68,18 +65,6 @@ def test_a_replan_is_audited_from_its_file(command: Command, town: Path) -> None
         (("other.json", "--replan", "rest.json"), "a replan of another playbook"),
     ):
         assert_refused(command("audit", *words), said)
-
-
-@pytest.mark.parametrize("suffix", [".gpx", ".geojson", ".txt"])
-def test_a_detour_for_the_driver(command: Command, town: Path, suffix: str) -> None:
-    out = Path(f"rest{suffix}")
-    assert command("replan", town, "--class", 1, "--at", 101, "--closed", "101>102", "-o", out).code == 0
-    text = out.read_text(encoding="utf-8")
-    assert "Keskuskatu" in text
-    if suffix == ".geojson":
-        assert "Branch" not in text, "no place on the way is announced"
-    else:
-        assert all(f"Stop {number} of 3" in text for number in (1, 2, 3)), "everybody is still to come"
 
 
 def test_what_cannot_be_written_is_not_entered_either(command: Command) -> None:
@@ -110,14 +95,11 @@ def test_nothing_is_chosen_or_written_where_too_few_stay(command: Command, town:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--closed", "101,112"], "closed: expected roads of the map, got '101 to 112'"),
         (["--closed", "101"], "--closed: expected roads as two nodes, A,B or A>B"),
         (["--closed", "nowhere,101"], "--closed: expected LAT,LON such as"),
         ([], "--closed: expected roads as A,B or A>B, or --closed-nodes, or --costs"),
         (["--closed", "101,102", "--go-on", "--give-up"], "--go-on: expected either --go-on or --give-up"),
         (["--closed", "101,102", "-o", "rest.pdf"], "replan format: expected one of"),
-        (["--closed", "101,102", "--class", "3"], "class: expected a class from 1 to 2"),
-        (["--closed", "101,102", "--at", "112"], "at: expected a node that all members of the class pass"),
         (["--closed", "101,102", "--after", "town.json"], "town.json: not a replan"),
         (["--costs", "costs.csv"], "costs: expected edges of the map that are open, got '101 to 112'"),
     ],
@@ -127,30 +109,15 @@ def test_bad_input_is_one_line(command: Command, town: Path, words: list[str], p
     assert_refused(command("replan", town, "--class", 1, "--at", 105, *words), f"veilroute: {problem}")
 
 
-def test_traffic_comes_as_a_table(command: Command, town: Path) -> None:
-    Path("traffic.csv").write_text("from;to;cost;oneway\n101;Branch North;900;no\n", encoding="ascii")
-    done = json.loads(command("replan", town, "--class", 1, "--at", 105, "--costs", "traffic.csv", "--json").out)
-    assert done["new_costs"] == [[101, 102, 900], [102, 101, 900]]
-    assert done["cost"] < 900
-
-
-def test_cells_are_typed_with_commas(command: Command, planned: Path) -> None:
-    book = vr.read_playbook(planned)
-    way = book.hidden_classes[0].shared(0)
+def test_cells_are_typed_with_commas_and_a_detour_is_replanned(command: Command, planned: Path) -> None:
+    way = vr.read_playbook(planned).hidden_classes[0].shared(0)
     position = next(i for i, node in enumerate(way) if way.count(node) == 1 and i > 2)
     here, there = (label_text(cell) for cell in way[position : position + 2])
-    asked = ["replan", planned, "--class", 1, "--at", here, "--closed", f"{here},{there}"]
-    first = command(*asked, "-o", "rest.json", "--json")
-    assert first.code == 0, first.err
-    made = json.loads(first.out)
+    ask = ("replan", planned, "--class", 1, "--json")
+    made = json.loads(command(*ask, "--at", here, "--closed", f"{here},{there}", "-o", "rest.json").out)
     assert made["position"] == position
-    # And once more, on the detour.
-    at, then = made["route"][1], made["route"][2]
-    again = command(
-        "replan", planned, "--class", 1, "--at", f"{at[0]},{at[1]}", "--position", position + 1, "--after", "rest.json",
-        "--closed", f"{at[0]},{at[1]}>{then[0]},{then[1]}", "--json",
-    )  # fmt: skip
-    assert again.code == 0, again.err
+    at, then = (label_text(tuple(cell)) for cell in made["route"][1:3])
+    again = command(*ask, "--at", at, "--position", position + 1, "--after", "rest.json", "--closed", f"{at}>{then}")
     assert json.loads(again.out)["after"]["route"] == made["route"]
 
 
@@ -172,26 +139,16 @@ def test_a_playbook_that_breaks_its_promise_is_not_replanned(command: Command, t
     assert (done.code, done.out, Path("rest.json").exists()) == (3, "", False)
 
 
-@pytest.mark.parametrize("wanted", ["101,102 110,111", "worst 2"])
-def test_contingencies_are_planned_told_and_audited(command: Command, wanted: str) -> None:
+def test_contingencies_are_planned_and_audited(command: Command) -> None:
     vr.write_instance(Instance(little_problem(), vr.Privacy(k=2, ell=100, measure="straight")), "town.json")
-    done = command("plan", "town.json", "--contingencies", wanted, "-o", "book.json", "--json")
-    assert done.code == 0, done.err
-    assert len(json.loads(done.out)["contingencies"]) == 2
-    audit = command("audit", "book.json")
-    assert (audit.code, "contingencies  2 replans" in audit.out) == (0, True)
-    assert command("export", "book.json", "-o", "directions.txt").code == 0
-    text = Path("directions.txt").read_text(encoding="utf-8")
-    assert "Class 1, if Pohjoiskatu (101 to Branch North) is closed: at 101" in text
+    for wanted in ("101,102 110,111", "worst 2"):
+        done = command("plan", "town.json", "--contingencies", wanted, "-o", "book.json", "--json")
+        assert len(json.loads(done.out)["contingencies"]) == 2
+        assert command("audit", "book.json").code == 0
     assert command("export", "book.json", "-o", "map.html").code == 0
     page = Path("map.html").read_text(encoding="utf-8")
     packed = page[page.index('id="scene">') + 11 : page.index("</script>")]
     (trip,) = json.loads(gzip.decompress(base64.b64decode(packed)))["playbook"]["trips"]
     assert [len(detour["closed"]) for detour in trip["detours"]] == [1, 1]
-    assert trip["detours"][0]["title"] == "If Pohjoiskatu (101 to Branch North) is closed"
-
-
-@pytest.mark.parametrize("wanted", ["worst", "worst 0", "101>102", "", "101,112"])
-def test_bad_contingencies_are_one_line(command: Command, wanted: str) -> None:
-    vr.write_instance(Instance(little_problem(), vr.Privacy(k=2)), "town.json")
-    assert_refused(command("plan", "town.json", "--contingencies", wanted))
+    for wanted in ("worst", "worst 0", "101>102", "", "101,112"):
+        assert_refused(command("plan", "town.json", "--contingencies", wanted))

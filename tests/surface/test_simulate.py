@@ -12,37 +12,19 @@ from ledger_weeks import canonical
 from veilroute.domain import label_text
 
 
-def test_it_prints_what_is_achieved_beside_what_is_printed(command: Command, tmp_path: Path) -> None:
-    path = tmp_path / "book.json"
-    triangle_book().write(path)
-    code, out, err = command("audit", path, "--simulate")
-    assert code == 0, err
-    assert "The observer exceeds none of" in out
-    code, out, err = command("audit", path, "--simulate", "--json")
-    assert code == 0, err
-    data = json.loads(out)
-    assert data["exceeded"] == 0
-    assert data["compared"] == len(data["figures"]) > 20
-
-
 def test_linked_playbooks_under_both_assumptions(command: Command, planned: Path) -> None:
     for trips in ("occasional", "expected"):
-        code, out, err = command("audit", planned, planned, "--simulate", "--trips", trips)
+        code, out, err = command("audit", planned, planned, "--simulate", "--trips", trips, "--json")
         assert code == 0, (out, err)
-        assert "over 2 days" in out
-    assert "On the way, as `veilroute risk` has it" in command("audit", planned, "--simulate").out
-    assert_refused(command("audit", planned, "--simulate", "--trips", "expected"), "--trips")
-
-
-def test_a_ledger_says_what_is_assumed(command: Command, planned: Path, tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.jsonl"
-    assert command("ledger", "new", ledger, "--trips", "expected").code == 0
-    assert command("ledger", "add", ledger, planned).code == 0
-    code, out, err = command("audit", planned, "--ledger", ledger, "--simulate", "--json")
-    assert code == 0, err
-    data = json.loads(out)
-    assert data["compared"] > 0
-    assert "a day without a trip tells it who has none" in data["notes"][0]
+        data = json.loads(out)
+        assert data["exceeded"] == 0 and data["compared"] == len(data["figures"]) > 0
+    assert command("ledger", "new", "ledger.jsonl", "--trips", "expected").code == 0
+    assert command("ledger", "add", "ledger.jsonl", planned).code == 0
+    told = json.loads(command("audit", planned, "--ledger", "ledger.jsonl", "--simulate", "--json").out)
+    assert told["compared"] > 0 and "a day without a trip tells it who has none" in told["notes"][0]
+    triangle_book().write("book.json")
+    code, out, err = command("audit", "book.json", "--simulate", "--json")
+    assert code == 0 and json.loads(out)["exceeded"] == 0, err
 
 
 def test_a_replan(command: Command, planned: Path, tmp_path: Path) -> None:
@@ -53,7 +35,6 @@ def test_a_replan(command: Command, planned: Path, tmp_path: Path) -> None:
     assert made.code == 0, made.err
     code, out, err = command("audit", planned, "--replan", path, "--simulate")
     assert code == 0, (out, err)
-    assert "The replan: said to keep the promise" in out
     told = json.loads(path.read_bytes())
     told["going_on"]["seen"]["worst_place"] = told["going_on"]["seen"]["worst_area"] = 0.01
     path.write_bytes(canonical(told))
@@ -61,26 +42,8 @@ def test_a_replan(command: Command, planned: Path, tmp_path: Path) -> None:
     assert (code, "EXCEEDED" in out) == (1, True)
 
 
-def test_a_day_of_a_fleet(command: Command, planned: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "day"
-    terms = ("--vehicles", 1, "--iterations", 10, "--rate", 0.2, "--pad-to", 2)
-    made = command("fleet", planned, "--touched", "1", *terms, "-o", folder)
-    assert made.code == 0, made.err
-    code, out, err = command("audit", planned, "--day", folder, "--simulate", "--json")
-    assert code == 0, (out, err)
-    figures = {(row["about"], row["figure"]): row for row in json.loads(out)["figures"]}
-    own = {figure for about, figure in figures if about == "The day"}
-    assert own == {
-        "num_behind", "worst_order", "worst_order_area", "worst_order_ever", "worst_order_area_ever", "best_orders",
-        "identified",
-    }  # fmt: skip
-    for name in ("worst_order", "worst_order_area"):
-        for about in ("The day", "The day, as `veilroute audit --day` has it"):
-            row = figures[about, name]
-            assert abs(row["printed"] - row["achieved"]) < 1e-9
-
-
 def test_options_that_it_does_not_take(command: Command, planned: Path) -> None:
     assert_refused(command("audit", "--simulate"), "PLAYBOOK")
+    assert_refused(command("audit", planned, "--simulate", "--trips", "expected"), "--trips")
     assert_refused(command("audit", planned, "--simulate", "--reruns", 1), "--simulate")
     assert_refused(command("audit", planned, "--simulate", "--replan", planned, "--day", planned), "--simulate")

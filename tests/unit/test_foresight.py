@@ -94,18 +94,15 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(vr.InvalidInputError, match=words):
             vr.what_if(ledger, book, **change)
+    risky = vr.solve(vr.Problem(TOWN, [TRIPS[0]], PLACES[:6], prior=[3, 2, 2, 1, 1, 1]), vr.Privacy(risk=0.5))
+    theirs = vr.new_ledger(tmp_path / "risk.jsonl").add(risky, day="2026-11-16")
+    with pytest.raises(vr.InvalidInputError, match="a playbook without a prior"):
+        vr.what_if(theirs, risky, add=[PLACES[7]])
+    less = vr.what_if(theirs, risky, remove=[PLACES[5]]).plan
+    assert less.prior == pytest.approx((3 / 9, 2 / 9, 2 / 9, 1 / 9, 1 / 9))
     other = vr.solve(vr.Problem(TOWN, [TRIPS[0]], PLACES[:4]), vr.Privacy(k=2))
     with pytest.raises(vr.UnsafeLedgerError, match="not in the ledger"):
         vr.what_if(ledger, other, remove=PLACES[:1])
-
-
-def test_somebody_joins_where_the_prior_does_not_say_how_probable_it_is(tmp_path: Path) -> None:
-    problem = vr.Problem(TOWN, [TRIPS[0]], PLACES[:6], prior=[3, 2, 2, 1, 1, 1])
-    book = vr.solve(problem, vr.Privacy(risk=0.5))
-    ledger = vr.new_ledger(tmp_path / "ledger.jsonl").add(book, day="2026-11-16")
-    with pytest.raises(vr.InvalidInputError, match="a playbook without a prior"):
-        vr.what_if(ledger, book, add=[PLACES[7]])
-    assert vr.what_if(ledger, book, remove=[PLACES[5]]).plan.prior == pytest.approx((3 / 9, 2 / 9, 2 / 9, 1 / 9, 1 / 9))
 
 
 def test_who_drops_out_on_the_way_is_gone_for_the_others(tmp_path: Path) -> None:

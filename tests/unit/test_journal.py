@@ -8,8 +8,8 @@ import itertools
 import json
 import os
 import random
-import signal
 import stat
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -20,9 +20,8 @@ from typing import Any
 
 import pytest
 
-from journal_writers import FORMAT, Writer, entry_of
+from journal_writers import FORMAT, entry_of, start
 from veilroute import FileFormatError, InvalidInputError, journal
-from veilroute.journal import Journal, append, new_journal, read_journal
 
 POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="signals, permissions and special files of POSIX")
 ENTRIES: list[dict[str, Any]] = [
@@ -37,9 +36,9 @@ ENTRIES: list[dict[str, Any]] = [
 def path(tmp_path: Path) -> Path:
     """A journal of five lines: the first one, and four entries."""
     path = tmp_path / "ledger.jsonl"
-    new_journal(path, FORMAT)
+    journal.new_journal(path, FORMAT)
     for entry in ENTRIES:
-        append(path, FORMAT, entry)
+        journal.append(path, FORMAT, entry)
     return path
 
 
@@ -51,16 +50,16 @@ def refusal_of(path: Path, raw: bytes) -> FileFormatError:
     """The refusal of these bytes, which reading and adding share; they stay as they are."""
     path.write_bytes(raw)
     with pytest.raises(FileFormatError) as reading:
-        read_journal(path, FORMAT)
+        journal.read_journal(path, FORMAT)
     with pytest.raises(FileFormatError) as adding:
-        append(path, FORMAT, {})
+        journal.append(path, FORMAT, {})
     assert str(adding.value) == str(reading.value)
     assert path.read_bytes() == raw
     return reading.value
 
 
 def test_lines_are_what_the_module_says_and_the_same_each_time(path: Path, tmp_path: Path) -> None:
-    book, previous = read_journal(path, FORMAT), ""
+    book, previous = journal.read_journal(path, FORMAT), ""
     assert (list(book.entries), book.head, book.torn) == (ENTRIES, book.hashes[-1], False)
     assert len(book.hashes) == len(set(book.hashes)) == 5
     for line, sha256 in zip(lines_of(path), book.hashes, strict=True):
@@ -72,31 +71,25 @@ def test_lines_are_what_the_module_says_and_the_same_each_time(path: Path, tmp_p
         if b"e-7" not in line and b"1.5" not in line:
             assert hashlib.sha256(plain.encode()).hexdigest() == sha256
         previous = sha256
-    new_journal(tmp_path / "again", FORMAT)
+    journal.new_journal(tmp_path / "again", FORMAT)
     for entry in ENTRIES:
-        longer = append(tmp_path / "again", FORMAT, dict(reversed(entry.items())))
-        assert longer == read_journal(tmp_path / "again", FORMAT)
+        longer = journal.append(tmp_path / "again", FORMAT, dict(reversed(entry.items())))
+        assert longer == journal.read_journal(tmp_path / "again", FORMAT)
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
 
-def test_heads_of_the_past_are_held_until_lines_are_cut_off_or_made_again(path: Path) -> None:
+def test_heads_of_the_past_are_held_until_lines_are_made_again(path: Path) -> None:
     """The chain is no signature; what was written down elsewhere shows it."""
-    whole = read_journal(path, FORMAT)
-    assert all(map(whole.holds, whole.hashes))
-    assert not whole.holds("")
-    path.write_bytes(b"".join(lines_of(path)[:-1]))
-    shorter = read_journal(path, FORMAT)
-    assert not shorter.torn
-    assert not shorter.holds(whole.head)
-    assert shorter.holds(whole.hashes[-2])
+    whole = journal.read_journal(path, FORMAT)
+    assert all(map(whole.holds, whole.hashes)) and not whole.holds("")
     path.write_bytes(b"".join(lines_of(path)[:3]))
     for entry in ({"forged": True}, ENTRIES[3]):
-        append(path, FORMAT, entry)
-    after = read_journal(path, FORMAT)
+        journal.append(path, FORMAT, entry)
+    after = journal.read_journal(path, FORMAT)
     assert after.entries[3] == whole.entries[3] and not after.holds(whole.head)
 
 
-def parsed(path: Path, raw: bytes) -> Journal:
+def parsed(path: Path, raw: bytes) -> journal.Journal:
     """What these bytes say."""
     return journal._parse(raw, path, FORMAT)
 
@@ -104,7 +97,7 @@ def parsed(path: Path, raw: bytes) -> Journal:
 @pytest.mark.parametrize("all_bytes", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_every_change_of_a_single_byte_is_detected(path: Path, *, all_bytes: bool) -> None:
     """Each byte, newlines too, becomes several others; it is also removed, doubled, and others come in between."""
-    raw, known = path.read_bytes(), read_journal(path, FORMAT)
+    raw, known = path.read_bytes(), journal.read_journal(path, FORMAT)
     for spot, byte in enumerate(raw):
         number = raw.count(b"\n", 0, spot) + 1
         others = (set(range(256)) if all_bytes else {byte ^ 1, byte ^ 32, 0, *b'\n"}'}) - {byte}
@@ -123,45 +116,25 @@ def test_every_change_of_a_single_byte_is_detected(path: Path, *, all_bytes: boo
 
 def test_wherever_the_file_is_cut_all_closed_lines_are_kept(path: Path) -> None:
     raw = path.read_bytes()
-    whole = read_journal(path, FORMAT)
+    whole = journal.read_journal(path, FORMAT)
     first = raw.index(b"\n")
     for size in range(len(raw) + 1):
         path.write_bytes(raw[:size])
         if size < first:
             with pytest.raises(FileFormatError):
-                read_journal(path, FORMAT)
+                journal.read_journal(path, FORMAT)
             continue
-        book = read_journal(path, FORMAT)
+        book = journal.read_journal(path, FORMAT)
         closed = raw.count(b"\n", 0, size)
         is_whole = raw[size : size + 1] == b"\n"  # all of the line but its newline
         assert book.hashes == whole.hashes[: closed + is_whole]
         assert book.torn == (raw[size - 1 : size] != b"\n" and not is_whole)
         assert path.read_bytes() == raw[:size], "reading repairs nothing"
         if size % 5 == 0 or is_whole:  # each time the disk is waited for
-            longer = append(path, FORMAT, {"new": 1})
-            assert longer == read_journal(path, FORMAT)
+            longer = journal.append(path, FORMAT, {"new": 1})
+            assert longer == journal.read_journal(path, FORMAT)
             assert longer.hashes[:-1] == book.hashes
             assert not longer.torn
-
-
-def test_changes_of_a_torn_line_are_told_as_far_as_they_can_be(path: Path) -> None:
-    """Most changes of what is not closed are told as well; none of them costs a closed line."""
-    raw = path.read_bytes()
-    begin = raw.rindex(b"\n", 0, -1) + 1
-    num_told = num_changes = 0
-    for size in range(begin + 2, len(raw) - 1, 5):
-        for spot in range(begin, size, 2):
-            changed = raw[:spot] + bytes([raw[spot] ^ 4]) + raw[spot + 1 : size]
-            num_changes += 1
-            try:
-                book = parsed(path, changed)
-            except FileFormatError as error:
-                num_told += 1
-                assert error.line == 5
-            else:
-                assert book.torn
-                assert len(book.entries) == 3
-    assert num_told > 0.6 * num_changes
 
 
 TORN = [
@@ -193,34 +166,25 @@ def test_what_may_be_a_torn_line_and_what_is_damage(path: Path) -> None:
 
 
 def other_lines(tmp_path: Path) -> list[bytes]:
-    new_journal(tmp_path / "other", FORMAT)
+    journal.new_journal(tmp_path / "other", FORMAT)
     for number in range(4):
-        append(tmp_path / "other", FORMAT, {"other": number})
+        journal.append(tmp_path / "other", FORMAT, {"other": number})
     return lines_of(tmp_path / "other")
 
 
 CHANGES: dict[str, tuple[int, Callable[[list[bytes], list[bytes]], list[bytes]]]] = {
     "swapped": (3, lambda mine, _: [*mine[:2], mine[3], mine[2], mine[4]]),
-    "the last two swapped": (4, lambda mine, _: [*mine[:3], mine[4], mine[3]]),
     "removed": (3, lambda mine, _: [*mine[:2], *mine[3:]]),
     "the first removed": (1, lambda mine, _: mine[1:]),
-    "doubled": (4, lambda mine, _: [*mine[:3], mine[2], *mine[3:]]),
     "the last doubled": (6, lambda mine, _: [*mine, mine[4]]),
-    "the first doubled": (2, lambda mine, _: [mine[0], *mine]),
     "from another journal": (3, lambda mine, other: [*mine[:2], other[2], *mine[3:]]),
-    "the second from another journal": (3, lambda mine, other: [mine[0], other[1], *mine[2:]]),
     "added from another journal": (6, lambda mine, other: [*mine, other[4]]),
     "blank": (3, lambda mine, _: [*mine[:2], b"\n", *mine[2:]]),
-    "blank at the end": (6, lambda mine, _: [*mine, b"\n"]),
-    "blank at the beginning": (1, lambda mine, _: [b"\n", *mine]),
     "line ends of Windows": (1, lambda mine, _: [line.replace(b"\n", b"\r\n") for line in mine]),
-    "one line end of Windows": (5, lambda mine, _: [*mine[:4], mine[4].replace(b"\n", b"\r\n")]),
     "a byte order mark": (1, lambda mine, _: [b"\xef\xbb\xbf", *mine]),
     "a key twice": (4, lambda mine, _: [*mine[:3], mine[3].replace(b"{}", b'{"a":1,"a":1}'), mine[4]]),
     "not a number": (4, lambda mine, _: [*mine[:3], mine[3].replace(b"{}", b'{"a":NaN}'), mine[4]]),
-    "spaces": (2, lambda mine, _: [mine[0], mine[1].replace(b":", b": "), *mine[2:]]),
     "escapes": (5, lambda mine, _: [*mine[:4], mine[4].replace(b'"last"', b'"l\\u0061st"')]),
-    "an exponent": (5, lambda mine, _: [*mine[:4], mine[4].replace(b"0.1", b"1e-1")]),
     "another order": (2, lambda mine, _: [mine[0], json.dumps(json.loads(mine[1])).encode() + b"\n", *mine[2:]]),
     "another key": (6, lambda mine, _: [*mine, b'{"entry":{},"more":1,"previous":"","sha256":""}\n']),
     "a list": (6, lambda mine, _: [*mine, b"[]\n"]),
@@ -241,9 +205,9 @@ def test_changed_lines_are_refused_with_their_number(path: Path, tmp_path: Path,
 
 
 def test_another_format_or_none_is_refused(path: Path, tmp_path: Path) -> None:
-    calls: list[Callable[[], Journal]] = [
-        lambda: read_journal(path, "test-journal/2"),
-        lambda: append(path, "test-journal/2", {}),
+    calls: list[Callable[[], journal.Journal]] = [
+        lambda: journal.read_journal(path, "test-journal/2"),
+        lambda: journal.append(path, "test-journal/2", {}),
     ]
     for call in calls:
         with pytest.raises(FileFormatError, match="expected the format 'test-journal/2', got 'test-journal/1'"):
@@ -258,29 +222,19 @@ def test_a_file_that_is_there_is_never_made_anew(path: Path, tmp_path: Path) -> 
     (tmp_path / "folder").mkdir()
     for name in (path.name, "dangling", "folder"):
         with pytest.raises(FileFormatError, match="is there already"):
-            new_journal(tmp_path / name, FORMAT)
+            journal.new_journal(tmp_path / name, FORMAT)
     for name in ("no/ledger", "l\0", "\udcff" * 300):
         with pytest.raises(FileFormatError):
-            new_journal(tmp_path / name, FORMAT)
+            journal.new_journal(tmp_path / name, FORMAT)
     for nowhere in ("", ".", "/"):
         with pytest.raises(FileFormatError):
-            new_journal(nowhere, FORMAT)
+            journal.new_journal(nowhere, FORMAT)
     assert path.read_bytes() == raw
     assert sorted(item.name for item in tmp_path.iterdir()) == ["dangling", "folder", "ledger.jsonl"]
     (tmp_path / "link").symlink_to(path)
-    append(tmp_path / "link", FORMAT, {"through": "link"})
+    journal.append(tmp_path / "link", FORMAT, {"through": "link"})
     assert (tmp_path / "link").is_symlink()
-    assert read_journal(path, FORMAT).entries[-1] == {"through": "link"}
-
-
-@POSIX_ONLY
-def test_a_new_journal_is_for_everybody_whom_the_user_lets_in(tmp_path: Path) -> None:
-    before = os.umask(0o027)
-    try:
-        new_journal(tmp_path / "ledger", FORMAT)
-    finally:
-        os.umask(before)
-    assert (tmp_path / "ledger").stat().st_mode & 0o777 == 0o640
+    assert journal.read_journal(path, FORMAT).entries[-1] == {"through": "link"}
 
 
 @POSIX_ONLY
@@ -294,9 +248,14 @@ def test_first_the_line_is_on_the_disk_then_the_name(tmp_path: Path, monkeypatch
         real(handle)
 
     monkeypatch.setattr(os, "fsync", sync)
-    book = new_journal(path, FORMAT)
+    before = os.umask(0o027)
+    try:
+        book = journal.new_journal(path, FORMAT)
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o640, "for everybody whom the user lets in"
     assert synced == [(False, False), (True, True)]
-    assert book == read_journal(path, FORMAT)
+    assert book == journal.read_journal(path, FORMAT)
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -312,29 +271,29 @@ def test_what_would_not_come_back_is_not_written(path: Path) -> None:
     bad += [{"a": each} for each in (float("nan"), [float("inf")], (1, 2), 2**70, {1, 2}, "\ud800", Path("x"))]
     for entry in bad:
         with pytest.raises(InvalidInputError, match="plain JSON data"):
-            append(path, FORMAT, entry)
+            journal.append(path, FORMAT, entry)
     assert path.read_bytes() == raw
-    append(path, FORMAT, nested(98))
+    journal.append(path, FORMAT, nested(98))
 
 
 def test_a_function_decides_on_what_is_there(path: Path) -> None:
-    seen: list[Journal] = []
+    seen: list[journal.Journal] = []
 
-    def decide(book: Journal) -> dict[str, Any]:
+    def decide(book: journal.Journal) -> dict[str, Any]:
         seen.append(book)
         return {"after": book.head}
 
-    before = read_journal(path, FORMAT)
-    assert append(path, FORMAT, decide).entries[-1] == {"after": before.head}
+    before = journal.read_journal(path, FORMAT)
+    assert journal.append(path, FORMAT, decide).entries[-1] == {"after": before.head}
     assert seen == [before]
 
-    def refuse(book: Journal) -> dict[str, Any]:
+    def refuse(book: journal.Journal) -> dict[str, Any]:
         raise InvalidInputError("playbook", "one that is not there yet")
 
     raw = path.read_bytes() + b'{"entry":{"torn'
     path.write_bytes(raw)
     with pytest.raises(InvalidInputError, match="not there yet"):
-        append(path, FORMAT, refuse)
+        journal.append(path, FORMAT, refuse)
     assert path.read_bytes() == raw
 
 
@@ -358,10 +317,10 @@ def test_a_failing_disk_leaves_what_was_there(
         else:
             patch.setattr(journal, "_write", fail)
         with pytest.raises(KeyboardInterrupt if failing == "interrupt" else FileFormatError) as refused:
-            append(path, FORMAT, {"a": "b" * 100})
+            journal.append(path, FORMAT, {"a": "b" * 100})
         if failing == "fsync":
             with pytest.raises(FileFormatError, match="No space left"):
-                new_journal(path.with_name("new"), FORMAT)
+                journal.new_journal(path.with_name("new"), FORMAT)
             assert [each.name for each in path.parent.iterdir()] == [path.name], "no half of a new one either"
     if failing != "interrupt":
         assert "cannot be written (No space left on device)" in str(refused.value)
@@ -374,9 +333,9 @@ def test_devices_pipes_and_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for name in ("/dev/full", tmp_path / "pipe", tmp_path / "folder", tmp_path / "nowhere", "a\0"):
         with pytest.raises(FileFormatError):
-            read_journal(name, FORMAT)
+            journal.read_journal(name, FORMAT)
         with pytest.raises(FileFormatError):
-            append(name, FORMAT, {})
+            journal.append(name, FORMAT, {})
 
 
 @POSIX_ONLY
@@ -389,9 +348,9 @@ def test_a_file_that_must_not_be_written_can_be_read(path: Path, monkeypatch: py
         return real(name, flags, *rest)
 
     monkeypatch.setattr(os, "open", deny)  # a superuser may write whatever the mode
-    assert len(read_journal(path, FORMAT).entries) == 4
+    assert len(journal.read_journal(path, FORMAT).entries) == 4
     with pytest.raises(FileFormatError, match=r"cannot be written \(Permission denied\)"):
-        append(path, FORMAT, {})
+        journal.append(path, FORMAT, {})
 
 
 def replaced(path: Path) -> None:
@@ -410,7 +369,7 @@ def grown(path: Path) -> None:
 def test_another_program_that_asks_for_no_lock_is_noticed(
     path: Path, monkeypatch: pytest.MonkeyPatch, when: str, meddle: Callable[[Path], None]
 ) -> None:
-    def decide(book: Journal) -> dict[str, Any]:
+    def decide(book: journal.Journal) -> dict[str, Any]:
         if when == "before":
             meddle(path)
         return {}
@@ -424,7 +383,7 @@ def test_another_program_that_asks_for_no_lock_is_noticed(
 
     monkeypatch.setattr(os, "fsync", sync)
     with pytest.raises(FileFormatError, match="replaced, removed or changed"):
-        append(path, FORMAT, decide)
+        journal.append(path, FORMAT, decide)
 
 
 def test_a_writer_that_hangs_is_not_waited_for_without_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,9 +392,9 @@ def test_a_writer_that_hangs_is_not_waited_for_without_end(path: Path, monkeypat
         assert journal.lock_file(file)
         with monkeypatch.context() as patch, pytest.raises(FileFormatError, match="has been writing to it for 60 s"):
             patch.setattr(time, "monotonic", lambda: float(next(ticks)))
-            append(path, FORMAT, {})
-        assert next(ticks) > 60 and len(read_journal(path, FORMAT).entries) == 4, "readers do not wait"
-    append(path, FORMAT, {})
+            journal.append(path, FORMAT, {})
+        assert next(ticks) > 60 and len(journal.read_journal(path, FORMAT).entries) == 4, "readers do not wait"
+    journal.append(path, FORMAT, {})
     assert path.read_bytes().startswith(raw)
 
 
@@ -446,7 +405,7 @@ def test_no_lock_no_line(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal, "_lock_now", refuse)
     raw = path.read_bytes()
     with pytest.raises(FileFormatError, match="cannot be locked"):
-        append(path, FORMAT, {})
+        journal.append(path, FORMAT, {})
     assert path.read_bytes() == raw
 
 
@@ -456,75 +415,57 @@ def test_what_looks_like_damage_while_a_line_is_replaced_is_read_again(
     """The first look sees half of a torn line and half of the one that took its place."""
     looks = [path.read_bytes() + b'{"entry":{"torn":"x"},"previous', path.read_bytes()]
     monkeypatch.setattr(journal, "_read", lambda *_: looks.pop(0))
-    assert len(read_journal(path, FORMAT).entries) == 4
+    assert len(journal.read_journal(path, FORMAT).entries) == 4
     assert len(looks) == 1
     looks[:] = [path.read_bytes() + b'{"entry":{"torn"x"}', path.read_bytes()]
-    assert len(read_journal(path, FORMAT).entries) == 4
+    assert len(journal.read_journal(path, FORMAT).entries) == 4
     assert not looks
 
 
 def test_threads_take_turns(path: Path) -> None:
     def work(name: str) -> None:
         for number in range(10):
-            append(path, FORMAT, entry_of(name, number))
+            journal.append(path, FORMAT, entry_of(name, number))
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(work, "abc"))
-    ids = Counter(entry["id"] for entry in read_journal(path, FORMAT).entries[4:])
+    ids = Counter(entry["id"] for entry in journal.read_journal(path, FORMAT).entries[4:])
     assert ids == Counter(f"{name}-{number}" for name in "abc" for number in range(10))
-
-
-def run_episode(path: Path, num_kills: int, chance: random.Random) -> int:
-    """Kill one of two writers again and again, stop and wake the other; return how many lines were torn."""
-    new_journal(path, FORMAT)
-    num_torn, writers, reported = 0, list[Writer](), dict[str, list[str]]()
-    try:
-        for number in range(num_kills + 2):
-            if number >= 2:
-                victim = writers.pop(chance.randrange(2))
-                other = writers[0].process.pid or 0
-                is_paused = chance.random() < 0.3
-                if is_paused:  # perhaps amid a line, with the lock: then the victim waits for it
-                    os.kill(other, signal.SIGSTOP)
-                time.sleep(chance.random() * 0.03)
-                reported[victim.name] += victim.end()
-                seen = read_journal(path, FORMAT)
-                num_torn += seen.torn
-                assert {one for ids in reported.values() for one in ids} <= {entry["id"] for entry in seen.entries}
-                if is_paused:
-                    os.kill(other, signal.SIGCONT)
-            writers.append(Writer(path, str(number), slowly=chance.random() < 0.6))
-            # Sometimes it may be killed before its first entry.
-            reported[str(number)] = writers[-1].wait_for_one() if chance.random() < 0.8 else []
-    finally:
-        for writer in writers:
-            reported.setdefault(writer.name, []).extend(writer.end())
-    check_kept(path, reported)
-    return num_torn
-
-
-def check_kept(path: Path, reported: dict[str, list[str]]) -> None:
-    """All that was reported is there once, in order, and of each writer at most one entry more."""
-    before = read_journal(path, FORMAT)
-    after = append(path, FORMAT, {"id": "end-0"})
-    assert after == read_journal(path, FORMAT) and after.hashes[:-1] == before.hashes
-    found: dict[str, list[str]] = {name: [] for name in reported}
-    for entry in before.entries:
-        name, number = entry["id"].split("-")
-        assert entry == entry_of(name, int(number))
-        assert int(number) == len(found[name])
-        found[name].append(entry["id"])
-    for name, ids in reported.items():
-        assert found[name][: len(ids)] == ids and len(found[name]) <= len(ids) + 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 @pytest.mark.parametrize("num_kills", [2, pytest.param(200, marks=pytest.mark.slow)])
 def test_kills_at_random_moments_lose_nothing_that_was_reported(tmp_path: Path, num_kills: int) -> None:
-    # A new file now and then, because each entry reads all before it.
-    episodes = [min(20, num_kills - done) for done in range(0, num_kills, 20)]
-    num_torn = sum(
-        run_episode(tmp_path / f"ledger-{at}", num, random.Random(num_kills + at)) for at, num in enumerate(episodes)
-    )
-    if num_kills >= 200:
-        assert num_torn > 0, "no kill came amid a line, so nothing was tried"
+    """Of two writers one is killed again and again: all that was reported is there once, in order."""
+    chance, num_torn = random.Random(num_kills), 0
+    for begin in range(0, num_kills, 20):  # a new file now and then, because each entry reads all before it
+        path, writers, reported = tmp_path / f"ledger-{begin}", list[subprocess.Popen[str]](), dict[str, list[str]]()
+        journal.new_journal(path, FORMAT)
+
+        def end(victim: subprocess.Popen[str], reported: dict[str, list[str]] = reported) -> None:
+            victim.kill()
+            reported[victim.args[3]] += victim.communicate()[0].split()  # type: ignore[index]
+
+        try:
+            for number in range(min(20, num_kills - begin) + 2):
+                writers.append(start(path, str(number), is_slow=chance.random() < 0.6))
+                reported[str(number)] = [(writers[-1].stdout.readline()).strip()] if chance.random() < 0.8 else []  # type: ignore[union-attr]
+                if number >= 2:
+                    time.sleep(chance.random() * 0.03)
+                    end(writers.pop(chance.randrange(2)))
+                    seen = journal.read_journal(path, FORMAT)
+                    num_torn += seen.torn
+                    assert {one for ids in reported.values() for one in ids} <= {each["id"] for each in seen.entries}
+        finally:
+            for writer in writers:
+                end(writer)
+        before = journal.read_journal(path, FORMAT)
+        assert journal.append(path, FORMAT, {"id": "end-0"}).hashes[:-1] == before.hashes
+        found: dict[str, list[str]] = {name: [] for name in reported}
+        for entry in before.entries:
+            name, number_text = entry["id"].split("-")
+            assert entry == entry_of(name, len(found[name])) and number_text == str(len(found[name]))
+            found[name].append(entry["id"])
+        for name, ids in reported.items():
+            assert found[name][: len(ids)] == ids and len(found[name]) <= len(ids) + 1
+    assert num_torn > 0 or num_kills < 200, "no kill came amid a line, so nothing was tried"

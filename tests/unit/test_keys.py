@@ -10,7 +10,7 @@ import os
 import pickle
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import floor
@@ -18,14 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import chi2
 
 import veilroute as vr
 from drawn_books import PLACES, triangle_book
 from veilroute import playbook_from_json
 from veilroute.keys import draw, occasion_bytes
 
-NUM_DRAWS = 100_000
 KEY = vr.Key(bytes(range(32)))
 GOLDEN = "553702b993bd5cdf06b30d5344fee19fdb85d10d233664206fea789846999804"
 
@@ -33,20 +31,6 @@ GOLDEN = "553702b993bd5cdf06b30d5344fee19fdb85d10d233664206fea789846999804"
 @pytest.fixture
 def book() -> vr.Playbook:
     return triangle_book()
-
-
-def p_value(seen: Sequence[int], weights: Sequence[float]) -> float:
-    """How probable it is that draws with these chances are as far off, by chi-square; nothing of weight 0 was drawn."""
-    pairs = [(number, weight) for number, weight in zip(seen, weights, strict=True) if weight]
-    assert sum(number for number, _ in pairs) == sum(seen)
-    expected = [weight / sum(weights) * sum(seen) for _, weight in pairs]
-    distance = sum((number - mean) ** 2 / mean for (number, _), mean in zip(pairs, expected, strict=True))
-    return float(chi2.sf(distance, len(pairs) - 1))
-
-
-def counts(drawn: Iterable[int], num: int) -> list[int]:
-    seen = Counter(drawn)
-    return [seen[position] for position in range(num)]
 
 
 def drawn_class(book: vr.Playbook, secret: Any, **how: Any) -> int:
@@ -57,11 +41,14 @@ def drawn_class(book: vr.Playbook, secret: Any, **how: Any) -> int:
 
 @pytest.mark.parametrize("secret", PLACES)
 def test_a_playbook_draws_by_its_shares(book: vr.Playbook, secret: Any) -> None:
-    weights = [group.share_of(secret) for group in book.classes]
-    keyed = (drawn_class(book, secret, key=KEY, occasion=f"day {day}") for day in range(NUM_DRAWS // 3))
-    assert p_value(counts(keyed, 3), weights) > 0.001
-    fresh = (drawn_class(book, secret) for _ in range(NUM_DRAWS // 3))
-    assert p_value(counts(fresh, 3), weights) > 1e-9
+    """What a key draws is fixed below; without one each draw is a new one. Six standard deviations are too many."""
+    weights, num = [group.share_of(secret) for group in book.classes], 20_000
+    keyed = Counter(drawn_class(book, secret, key=KEY, occasion=f"day {day}") for day in range(num))
+    fresh = Counter(drawn_class(book, secret) for _ in range(num))
+    for seen in (keyed, fresh):
+        for position, weight in enumerate(weights):
+            chance = weight / sum(weights)
+            assert abs(seen[position] - chance * num) <= 6 * (num * chance * (1 - chance)) ** 0.5
 
 
 TINY = Fraction(1, 2**5000)
@@ -78,19 +65,6 @@ def digits_of(number: Fraction) -> Callable[[int], int]:
         return digit
 
     return below
-
-
-def test_chances_are_exact() -> None:
-    """As much of the unit interval falls to each position as its share says, to its very ends."""
-    weights = (0.375, 1.5, 0.0, 0.125)
-    sixteenths = [Fraction(number, 16) for number in range(17)]
-    for tiny in (TINY, Fraction(1, 32)):
-        assert counts((draw(weights, digits_of(number + tiny)) for number in sixteenths[:-1]), 4) == [3, 12, 0, 1]
-        assert counts((draw(weights, digits_of(number - tiny)) for number in sixteenths[1:]), 4) == [3, 12, 0, 1]
-    assert [draw((0.25, 0.75), below) for below in (lambda base: base // 4, lambda base: base // 4 - 1)] == [1, 0]
-    asked: list[int] = []
-    draw((0.25, 0.75), lambda base: asked.append(base) or base // 3)  # type: ignore[func-returns-value]
-    assert asked == [2**255], "one digit is enough"
 
 
 def test_shares_that_change_a_little_rarely_change_the_draw() -> None:
@@ -114,6 +88,10 @@ def test_weights_are_never_rounded() -> None:
             for number in (begin + TINY, end - TINY) if weight else ():
                 assert draw(weights, digits_of(number)) == position
         assert end == 1
+    assert [draw((0.25, 0.75), below) for below in (lambda base: base // 4, lambda base: base // 4 - 1)] == [1, 0]
+    asked: list[int] = []
+    draw((0.25, 0.75), lambda base: asked.append(base) or base // 3)  # type: ignore[func-returns-value]
+    assert asked == [2**255], "one digit is enough"
 
 
 def test_integers_below_any_number_are_uniform() -> None:
@@ -123,20 +101,12 @@ def test_integers_below_any_number_are_uniform() -> None:
         assert min(numbers) >= 0
         assert max(numbers) < total
         if total > 2:
-            thirds = counts((min(2, 3 * number // total) for number in numbers), 3)
-            sizes = [float(Fraction(-(-total * (i + 1) // 3) - -(-total * i // 3), total)) for i in range(3)]
-            assert p_value(thirds, sizes) > 1e-4
+            assert min(Counter(min(2, 3 * number // total) for number in numbers).values()) > 120
 
 
 def test_where_one_part_ends_and_the_next_begins_matters() -> None:
     assert KEY.numbers(b"ab", b"c")(2**128) != KEY.numbers(b"a", b"bc")(2**128)
     assert KEY.numbers(b"a", b"")(2**128) != KEY.numbers(b"a")(2**128)
-
-
-def test_all_trips_of_an_occasion_take_one_class(book: vr.Playbook) -> None:
-    for day in range(60):
-        nodes = [book.route_for(PLACES[0], trip, key=KEY, occasion=str(day)).nodes for trip in (0, 1)]
-        assert tuple(nodes) in [tuple(route.nodes for route in group.routes) for group in book.classes]
 
 
 def test_draws_depend_on_the_key_and_on_what_they_are_about(book: vr.Playbook) -> None:
@@ -184,7 +154,7 @@ def test_draws_are_those_of_the_file_formats_page(book: vr.Playbook) -> None:
         }
         line = text(sorted(text([json.loads(member), chance]) for member, chance in chances.items() if chance))
         if text(place) in table:
-            groups.append((line, Fraction(table[text(place)]), group["routes"][0]["route"]))
+            groups.append((line, Fraction(table[text(place)]), group["routes"]))
     groups.sort()
     subject = "".join([*ends, "\n", *(line for line, _, _ in groups)]).encode()
     about = hashlib.sha256(subject).digest()
@@ -196,8 +166,8 @@ def test_draws_are_those_of_the_file_formats_page(book: vr.Playbook) -> None:
         digit = next(number for number in (int.from_bytes(each, "big") for each in signed) if number < 2**255)
         number = Fraction(digit, 2**255) * sum(share for _, share, _ in groups)
         until = list(itertools.accumulate(share for _, share, _ in groups))
-        nodes = groups[sum(end <= number for end in until)][2]
-        assert book.route_for((0, 2), key=KEY, occasion=day).nodes == tuple(map(tuple, nodes))
+        for trip, route in enumerate(groups[sum(end <= number for end in until)][2]):
+            assert book.route_for((0, 2), trip, key=KEY, occasion=day).nodes == tuple(map(tuple, route["route"]))
 
 
 def test_a_partition_draws_nothing(two_rooms: vr.Domain) -> None:
@@ -274,13 +244,6 @@ def test_a_broken_promise_refuses_everybody(book: vr.Playbook, how: str) -> None
             assert refused.value.__context__ is None
     if "no numbers" not in how:
         assert broken.route_for(PLACES[0], key=KEY, expose=True)
-
-
-def test_files_of_randomised_playbooks_keep_every_byte(book: vr.Playbook) -> None:
-    again = playbook_from_json(book.to_json())
-    assert again.to_json() == book.to_json() and again.sha256 == book.sha256
-    assert [again.classes_of(place) for place in (PLACES[0], (1, 1))] == [book.classes[:2], ()]
-    assert again.class_of(PLACES[0]) == book.classes[0]
 
 
 def test_a_class_under_a_prior_gives_no_route_beyond_its_risk(two_rooms: vr.Domain) -> None:

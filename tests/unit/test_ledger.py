@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,27 +13,11 @@ import pytest
 import veilroute as vr
 from drawn_books import triangle_book
 from ledger_weeks import append_line, write_chain
-from linked_entries import THERE, entry, plan, town
+from linked_entries import THERE, Entry, Place, book_of, entry, plan, town
 from veilroute import Ledger
-from veilroute.entries import Entry, Place
 
 PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
 A, B, C, D, E, F = PLACES
-
-
-def book_of(*classes: Sequence[Any], refused: Sequence[Any] = (), **given: Any) -> vr.Playbook:
-    """A playbook with these classes; routes do not matter to a ledger."""
-    places = [*chain.from_iterable(classes), *refused]
-    problem = vr.Problem(given.pop("domain", town()), [THERE], places, **given.pop("problem", {}))
-    book = vr.solve(problem, given.pop("privacy", vr.Privacy(k=2)))
-    groups = [replace(book.classes[0], members=tuple(group), anonymized=True) for group in classes]
-    groups += [replace(book.classes[0], members=(each,), anonymized=False) for each in refused]
-    return replace(book, classes=tuple(groups), **given)
-
-
-def old_ledger(path: Path) -> Ledger:
-    write_chain(path, [], {"format": "veilroute-ledger/1"})
-    return vr.read_ledger(path)
 
 
 @pytest.fixture
@@ -50,7 +34,8 @@ def expected(tmp_path: Path) -> Ledger:
 @pytest.fixture
 def old(tmp_path: Path) -> Ledger:
     """A file of the first format."""
-    return old_ledger(tmp_path / "old.jsonl")
+    write_chain(tmp_path / "old.jsonl", [], {"format": "veilroute-ledger/1"})
+    return vr.read_ledger(tmp_path / "old.jsonl")
 
 
 def enter(ledger: Ledger, *entries: Entry) -> Ledger:
@@ -79,40 +64,8 @@ class TestCheck:
             "e": ("e", False, True, "2026-11-01", "2026-11-02"),
             "f": ("f", False, True, "2026-11-01", "2026-11-02"),  # it had no trip on the second
         }
-        report = ledger.check()
-        assert not report.safe
-        assert [each.name for each in report.short] == ["c", "d", "e", "f"]
-        assert report.to_dict()["candidates"][2] == {
-            "candidate": "c", "name": "c", "left": ["c"], "num_left": 1, "qualifies": False, "hidden": True,
-            "broken": "2026-11-01", "since": "2026-11-03",
-        }  # fmt: skip
-
-    def test_trips_before_a_day_cannot_be_linked(self, ledger: Ledger) -> None:
-        ledger = enter(ledger, entry("abc"), entry("ab cd", day=2), entry("cd", day=3))
         assert not ledger.check().safe
-        report = ledger.check(since="2026-11-02")
-        assert report.safe
-        assert report.playbooks == 2
-        assert [each.name for each in ledger.check("2026-11-03").candidates] == ["c", "d"]
-        with pytest.raises(vr.InvalidInputError, match="since"):
-            ledger.check("last week")
-
-    def test_a_promise_lasts_when_a_place_is_refused_or_not_listed_any_more(
-        self, ledger: Ledger, expected: Ledger, old: Ledger
-    ) -> None:
-        """F15: c was promised two, and its missing trip shows who it is, if places have a trip every day."""
-        refused, unlisted = [entry("abc"), entry("ab", "c", day=2)], [entry("abc"), entry("ab", day=2)]
-        broken = ("c", False, False, "2026-11-01", "2026-11-02")
-        assert standings(enter(ledger, *refused))["c"] == ("abc", True, False, None, None)
-        assert standings(enter(expected, *refused))["c"] == broken
-        assert standings(enter(old, *refused))["c"] == broken
-        with pytest.raises(vr.UnsafeLedgerError, match=r"for c \(c: no route, and the missing trip shows") as caught:
-            vr.new_ledger(ledger.journal.path.with_name("one"), "expected").enter(unlisted[0]).enter(unlisted[1])
-        assert caught.value.names == ("c",)
-        # In an old file a place that is not listed shows nothing, and the other half of the same street does.
-        again = enter(old_ledger(ledger.journal.path.with_name("two")), *unlisted)
-        assert again.check().safe
-        assert standings(again)["c"] == ("abc", True, True, None, None)
+        assert [each.name for each in ledger.check().short] == ["c", "d", "e", "f"]
 
     def test_what_is_broken_stays_so_and_is_no_reason_to_refuse_what_makes_nothing_worse(
         self, expected: Ledger
@@ -122,20 +75,6 @@ class TestCheck:
         ledger = ledger.enter(entry("abd", "c", day=4), anyway=True)
         assert [each.name for each in ledger.enter(entry("ab", "cd", day=5)).check().short] == ["c", "d"]
         assert ledger.check(since="2026-11-04").trips == "expected"
-
-    def test_a_newcomer_has_to_come_with_others(self, expected: Ledger, ledger: Ledger) -> None:
-        """F3: the first trip of a place shows that it is new."""
-        days = [entry("abcd"), entry("abx cd", day=2)]
-        assert enter(ledger, *days).check().safe
-        expected = expected.enter(days[0])
-        with pytest.raises(vr.UnsafeLedgerError) as caught:
-            expected.enter(days[1])
-        assert caught.value.names == ("x",)
-        with pytest.raises(vr.UnsafeLedgerError):  # two newcomers in different classes
-            expected.enter(entry("abx cdy", day=2))
-        with pytest.raises(vr.UnsafeLedgerError):  # and in one of which too few are left, whoever joins
-            expected.enter(entry("axy bcd", day=2))
-        assert expected.enter(entry("abxy cd", day=2)).check().safe
 
     def test_labels_are_those_of_the_last_map(self, ledger: Ledger) -> None:
         first = entry("ab", places=(Place(1, "Shop"), Place(2, "Office")))
@@ -194,18 +133,6 @@ class TestAdd:
         assert not ledger.check().safe
         assert ledger.check(since="2026-11-17").safe
 
-    def test_what_would_break_a_promise_is_not_written(self, ledger: Ledger) -> None:
-        ledger = ledger.add(book_of([A, B], [C, D]), day="2026-11-16")
-        before = ledger.journal.path.read_bytes()
-        with pytest.raises(vr.UnsafeLedgerError, match=r"0,2.*plan under the ledger") as caught:
-            ledger.add(book_of([A, C], [B, D]), day="2026-11-17")
-        assert len(caught.value.names) == 4
-        assert ledger.journal.path.read_bytes() == before
-        ledger = ledger.add(book_of([A, C], [B, D]), day="2026-11-17", anyway=True)
-        assert not ledger.check().safe
-        # What is broken already is no reason to refuse others.
-        assert len(ledger.add(book_of([E, F]), day="2026-11-18").entries) == 3
-
     def test_who_was_given_up_is_not_hidden_again(self, expected: Ledger) -> None:
         """The promise to c is broken since it has no route. A playbook that hides it all the same is refused."""
         ledger = enter(expected, entry("abc de"), entry("ab de", "c", day=2))
@@ -227,21 +154,13 @@ class TestAdd:
 
     def test_two_who_read_it_before_the_other_wrote(self, ledger: Ledger) -> None:
         """What is decided is decided on what is in the file when it is written."""
-        one, two = vr.read_ledger(ledger.journal.path), vr.read_ledger(ledger.journal.path)
-        mine = plan(two, PLACES)
-        one.add(book_of([A, F], [B, E], [C, D]), day="2026-11-16")
-        assert two.entries == ()
-        with pytest.raises(vr.UnsafeLedgerError):
-            two.add(book_of([A, B], [C, D], [E, F]), day="2026-11-16")
-        assert mine.past is not None
-        is_same = {frozenset(group.members) for group in mine.hidden_classes} == {
-            frozenset({A, F}), frozenset({B, E}), frozenset({C, D}),
-        }  # fmt: skip
-        assert not is_same
-        with pytest.raises(vr.UnsafeLedgerError):
-            two.add(mine, day="2026-11-16")
+        mine = plan(vr.read_ledger(ledger.journal.path), PLACES)
+        vr.read_ledger(ledger.journal.path).add(book_of([A, F], [B, E], [C, D]), day="2026-11-16")
+        for book in (book_of([A, B], [C, D], [E, F]), mine):
+            with pytest.raises(vr.UnsafeLedgerError):
+                ledger.add(book, day="2026-11-16")
         again = plan(vr.read_ledger(ledger.journal.path), PLACES)
-        assert two.add(again, day="2026-11-16").check().safe
+        assert ledger.add(again, day="2026-11-16").check().safe
 
     def test_another_ledger_s_plan_and_who_cannot_be_told_are_refused_even_anyway(
         self, ledger: Ledger, tmp_path: Path
@@ -269,16 +188,21 @@ class TestAdd:
         [
             {"date": "2026-11-99"}, {"classes": [[0, 7]]}, {"privacy": {"k": -1}}, {"places": 3},
             {"close": [[0, 1, 0, 1.0]]}, {"close": [[0, 0, 3, 1.0]]},
+            *({"kind": "same"} | each for each in ({"places": ["a"]}, {"places": ["a", 3]}, {"date": "now"}, {"x": 1})),
         ],
     )  # fmt: skip
     def test_forged_lines_are_refused_with_their_number(self, ledger: Ledger, change: dict[str, Any]) -> None:
-        """Whoever makes all hashes again can write what is no entry."""
+        """Somebody who makes all hashes again can write what is no entry, and no word about two places."""
         ledger.enter(entry("abc"))
-        good = entry("abc", day=2).to_dict()
-        append_line(ledger.journal.path, good | {"close": [[0, 0, 2, 1.0]]})
-        assert len(vr.read_ledger(ledger.journal.path).entries) == 2
-        ledger.journal.path.write_bytes(b"".join(ledger.journal.path.read_bytes().splitlines(keepends=True)[:2]))
-        append_line(ledger.journal.path, good | change)
+        good: dict[str, Any] = entry("abc", day=2).to_dict() | {"close": [[0, 0, 2, 1.0]]}
+        if change.get("kind") == "same":
+            good = {"kind": "same", "places": ["a", "b"], "date": "2026-11-02"}
+        for line in (good, good | change):
+            before = ledger.journal.path.read_bytes()
+            append_line(ledger.journal.path, line)
+            if line == good:
+                vr.read_ledger(ledger.journal.path).check()
+                ledger.journal.path.write_bytes(before)
         with pytest.raises(vr.FileFormatError, match="not an entry of a ledger") as caught:
             vr.read_ledger(ledger.journal.path).check()
         assert caught.value.line == 3
@@ -299,28 +223,15 @@ class TestPast:
             assert (past.near, past.ledger, past.since, past.trips) == ((), ledger.head, None, ledger.trips)
         assert ledger.past(problem, vr.Privacy(k=2), since="2026-11-17").left == ()
 
-    def test_a_start_or_goal_is_nobody(self, ledger: Ledger) -> None:
-        ledger = ledger.add(book_of([A, B, C]), day="2026-11-16")
-        past = ledger.past(vr.Problem(town(), [vr.Trip(A, D)], [A, B, C]), vr.Privacy(k=2))
-        assert dict(past.left) == {B: (B, C), C: (B, C)}
-
-    def test_who_was_near_once_stays_near(self, ledger: Ledger) -> None:
-        privacy = vr.Privacy(k=2, ell=2)
-        ledger = ledger.add(book_of([(0, 2), (0, 3), F], privacy=privacy), day="2026-11-16")
-        near = ledger.past(vr.Problem(town(), [THERE], [(0, 3), (0, 2)]), privacy).near
-        assert set(map(frozenset, near)) == {frozenset({(0, 2), (0, 3)})}
-
     @pytest.mark.parametrize(
         "promised, asked, field",
         [
             ({"k": 3}, {"k": 2}, "k"),
             ({"ell": 2}, {"ell": 1}, "ell"),
             ({"m": 5}, {"m": 6}, "m"),
-            ({"m": 5}, {}, "m"),
             ({}, {"m": 5}, "m"),
             ({"spread": "all-pairs"}, {"spread": "witness"}, "spread"),
             ({"risk": 0.4}, {"risk": 0.5}, "risk"),
-            ({"risk": 0.5}, {"k": 2}, "risk"),
             ({"k": 2}, {"risk": 0.5}, "k"),
             ({"k": 2, "mechanism": "randomised"}, {"k": 2}, "risk"),
         ],
@@ -365,6 +276,31 @@ class TestPast:
         alone = replace(book, classes=tuple(replace(book.classes[0], members=(each,)) for each in PLACES))
         assert [(each.candidate, each.left) for each in ledger.broken_by(alone)] == [(each, (each,)) for each in PLACES]
 
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_classes_of_reuse_are_always_safe(self, ledger: Ledger, seed: int) -> None:
+        """Customers leave, other cells are closed, and the trip is another one."""
+        rng = Random(seed)
+        customers, others = [*PLACES, (1, 2), (3, 3)], [(0, 0), (4, 4), (0, 3), (4, 0), (2, 5), (2, 2)]
+        book = vr.solve(vr.Problem(town(), [THERE], customers), vr.Privacy(k=2))
+        ledger = ledger.add(book, day="2026-11-01")
+        for day in range(2, 6):
+            customers = [cell for cell in customers if rng.random() < 0.95]
+            start, goal = rng.sample(others, 2)
+            problem = vr.Problem(town(rng.choice([(3, 0), (1, 3)])), [vr.Trip(start, goal)], customers)
+            later = vr.solve(problem, vr.Privacy(k=2), planner="reuse", partition=book)
+            if not later.hidden_classes:
+                break
+            book = later
+            if not ledger.holds(book):
+                ledger = ledger.add(book, day=f"2026-11-{day:02}")
+            assert ledger.check().safe
+        # What reuse keeps, a plan under the ledger may keep as well, and costs no more.
+        best = plan(ledger, book.candidates, domain=book.domain, trips=book.trips)
+        again = vr.solve(replace(best.problem, past=None), vr.Privacy(k=2), planner="reuse", partition=book)
+        assert best.claims.num_anonymized >= again.claims.num_anonymized
+        if best.claims.num_anonymized == again.claims.num_anonymized:
+            assert (best.mac or 0) <= (again.mac or 0) + 1e-9
+
 
 class TestExplain:
     def test_a_customer_has_left(self, ledger: Ledger) -> None:
@@ -377,26 +313,8 @@ class TestExplain:
         found = {each.candidate: each for each in ledger.explain(book)}
         assert set(found) == {A, B}
         assert (found[A].left, found[A].since) == ((A, B), "2026-11-17")
-        assert "2,0 is no longer listed" in found[A].reason
-        assert found[A].advice == "keeping 2,0, last listed on 2026-11-17, as a candidate"
-        after = ledger.add(book, day="2026-11-17")
-        assert after.check().safe
-
-    def test_k_was_raised(self, ledger: Ledger) -> None:
-        ledger = ledger.add(book_of([A, B], [C, D, E, F]), day="2026-11-16")
-        book = plan(ledger, PLACES, vr.Privacy(k=3))
-        (one, two) = ledger.explain(book)
-        assert (one.candidate, two.candidate) == (A, B)
-        assert (one.since, one.left) == ("2026-11-16", (A, B))
-        assert one.advice == "k=3 already on 2026-11-16"
-
-    def test_a_playbook_was_planned_by_itself(self, ledger: Ledger) -> None:
-        ledger = ledger.add(book_of([A, B], [C, D, E, F]), day="2026-11-16")
-        ledger = ledger.add(book_of([A, C], [B, D, E, F]), day="2026-11-17", anyway=True)
-        found = {each.candidate: each for each in ledger.explain(plan(ledger, PLACES))}
-        assert set(found) == {A, B, C}
-        assert (found[C].since, found[C].left) == ("2026-11-17", (C,))
-        assert found[C].advice == "planning the playbook of 2026-11-17 under the ledger"
+        assert "2,0" in found[A].reason and "2026-11-17" in found[A].advice
+        assert ledger.add(book, day="2026-11-17").check().safe
 
     def test_it_had_no_route(self, expected: Ledger, ledger: Ledger) -> None:
         book = book_of([A, B, C, D, E], refused=[F])
@@ -405,28 +323,9 @@ class TestExplain:
         expected = expected.add(book, day="2026-11-16")
         (only,) = expected.explain(plan(expected, PLACES))
         assert (only.candidate, only.left, only.since) == (F, (F,), "2026-11-16")
-        assert "it had no route on that day" in only.reason
-        assert only.advice == "at least 2 places that get their first route on the same day"
-
-    def test_who_cannot_be_covered(self, expected: Ledger) -> None:
-        ledger = expected.add(book_of([A, B, C, D, E, F]), day="2026-11-16")
-        book = plan(ledger, PLACES, domain=town((3, 1), (3, 0), (1, 0), (2, 1)))
-        assert book.uncoverable == (C,)
-        (only,) = ledger.explain(book)
-        assert only.candidate == C
-        assert only.reason.startswith("no walk of this trip covers it")
-
-    def test_who_has_no_history_has_nothing_to_explain(self, ledger: Ledger) -> None:
-        ledger = ledger.add(book_of([A, B], [C, D]), day="2026-11-16")
-        book = plan(ledger, [A, B, C, D, E], vr.Privacy(k=2, ell=3))
-        assert E not in {each.candidate for each in ledger.explain(book)}
 
 
 class TestUse:
-    def test_a_playbook_that_is_not_in_the_ledger_is_refused(self, ledger: Ledger) -> None:
-        with pytest.raises(vr.UnsafeLedgerError, match="not in the ledger"):
-            ledger.check_use(book_of(PLACES))
-
     def test_a_later_playbook_may_have_made_it_unsafe(self, ledger: Ledger) -> None:
         first, second = book_of([A, B], [C, D, E, F]), book_of([C, D], [E, F])
         ledger = ledger.add(first, day="2026-11-16").add(second, day="2026-11-17")
@@ -474,49 +373,6 @@ class TestIdentities:
             "Customer 1", "Office", "Bakery", "Customer 2",
         ]  # fmt: skip
 
-    def test_ell_counts_if_it_is_metres(self, ledger: Ledger) -> None:
-        for number, (ell, measure, is_same) in enumerate(
-            [(300, "driving", True), (300, "cost", False), (40, "straight", False), (200.5, "straight", True)]
-        ):
-            privacy = vr.Privacy(k=2, ell=ell, measure=measure)
-            book = vr.new_ledger(ledger.journal.path.with_name(f"{number}.jsonl"))
-            days = [
-                entry("ab", places=street(0, 900), privacy=privacy),
-                entry("ab", places=street(200, 1500, label=7), day=2),
-            ]
-            renamed = enter(book, *days).turnover().renamed
-            assert [(each.was, each.now) for each in renamed] == ([("0", "7")] if is_same else [])
-
-    def test_who_leaves_and_who_joins_next_door_on_one_map_are_one(self, ledger: Ledger) -> None:
-        days = [
-            entry("ab cd", places=street(0, 200, 400, 600)),
-            entry("ab", places=(*street(0), *street(210, label=8))),
-        ]
-        assert [each.now for each in enter(ledger, *days).turnover().renamed] == ["8"]
-        both = entry("abc", places=(*street(0, 200), *street(210, label=8)), day=2)
-        with pytest.raises(vr.InvalidInputError, match='veilroute ledger different FILE "1" "8"'):
-            ledger.enter(both, anyway=True)
-        after = enter(vr.read_ledger(ledger.journal.path).different("1", "8", day="2026-11-02"), both)
-        assert [line.to_dict() for line in after.identities] == [
-            {"kind": "different", "places": ["1", "8"], "date": "2026-11-02"}
-        ]
-        assert after.turnover().renamed == after.check().renamed == ()
-
-    def test_cells_and_planes(self, ledger: Ledger) -> None:
-        for number, (kind, at, ell, is_same) in enumerate(
-            [("cell", (5, 5, 1, 3), 2, False), ("cell", (5, 5, 1, 3), 2.5, True), ("cell", (5, 6, 1, 3), 9, False),
-             ("plane", (1.0, 2.5), 0.6, True), ("plane", (1.0, 2.5), 0.5, False), ("plane", (1.0, 2.0), 0, True)]
-        ):  # fmt: skip
-            first: tuple[Any, ...] = ("cell", 5, 5, 1, 1) if kind == "cell" else ("plane", 1.0, 2.0)
-            book = vr.new_ledger(ledger.journal.path.with_name(f"{number}.jsonl"))
-            privacy = vr.Privacy(k=1, ell=ell)
-            days = [
-                entry("a", places=(Place("Shop", None, first),), privacy=privacy),
-                entry("a", places=(Place("Office", None, (kind, *at)),), privacy=privacy, domain="B", day=2),
-            ]
-            book = enter(book, *days)
-            assert (len(book.check().candidates) == 1) == is_same
-
     def test_the_last_word_counts_for_the_whole_ledger(self, ledger: Ledger) -> None:
         days = [
             entry("abc", places=street(0, 300, 900, names=["Shop", "Office", "Bakery"])),
@@ -545,7 +401,6 @@ class TestIdentities:
             ("same", "Shop", "Shop", "the names of two places"),
             ("same", "Shop", "Office", "never listed together"),
             ("different", "Nobody", "No one", "a place that was listed"),
-            ("different", "", "Shop", "the names of two places"),
         ],
     )
     def test_what_cannot_be_is_not_recorded(
@@ -555,18 +410,6 @@ class TestIdentities:
         with pytest.raises(vr.InvalidInputError, match=expected):
             getattr(ledger, kind)(one, other)
         assert vr.read_ledger(ledger.journal.path).identities == ()
-
-    @pytest.mark.parametrize(
-        "change", [{"places": ["a"]}, {"places": ["a", 3]}, {"places": "ab"}, {"date": "today"}, {"more": 1}]
-    )
-    def test_forged_identities_are_refused(self, ledger: Ledger, change: dict[str, Any]) -> None:
-        good = {"kind": "same", "places": ["a", "b"], "date": "2026-11-01"}
-        append_line(ledger.journal.path, good)
-        assert len(vr.read_ledger(ledger.journal.path).identities) == 1
-        append_line(ledger.journal.path, good | change)
-        with pytest.raises(vr.FileFormatError, match="not an entry of a ledger") as caught:
-            vr.read_ledger(ledger.journal.path).check()
-        assert caught.value.line == 3
 
 
 @pytest.mark.parametrize("first", [{}, {"trips": "never"}, {"trips": "expected", "more": "x"}])

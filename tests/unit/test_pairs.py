@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from veilroute.plotting import draw_survey, plot_survey
+from veilroute.plotting import draw_survey
 
 
 def ring(num: int = 6) -> vr.Domain:
@@ -64,7 +64,6 @@ def test_one_way_streets_may_keep_definition_3_from_holding() -> None:
     survey = vr.survey_pairs(problem, vr.Privacy(k=3), points=[0, 6])
     assert survey.satisfies is False
     assert (survey.num_anonymizable, survey.num_anonymized) == (5, 3)
-    assert not survey.is_complete and "does not hold" in survey.text()
 
 
 def test_a_planner_that_does_not_say_who_could_be_hidden_leaves_it_open() -> None:
@@ -72,7 +71,6 @@ def test_a_planner_that_does_not_say_who_could_be_hidden_leaves_it_open() -> Non
     survey = vr.survey_pairs(problem, vr.Privacy(k=2), points=[0, 2], planner="pbp", partitioner="naive")
     assert survey.satisfies is None
     assert survey.to_dict()["num_anonymizable"] is None
-    assert "does not say" in survey.text()
 
 
 def test_more_points_go_on_with_the_same_and_a_stop_keeps_the_first() -> None:
@@ -112,10 +110,3 @@ def test_pictures_show_what_was_measured(whole: vr.PairSurvey, tmp_path: Path) -
     for name in "ab":
         draw_survey(whole, tmp_path / f"{name}.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    room = vr.grid_domain(["....", ".@@.", "...."])
-    survey = vr.survey_pairs(vr.Problem(room, [vr.Trip((0, 0), (0, 0))], [(0, 2), (2, 1), (1, 3)]), points=4)
-    (heat,) = [image for image in plot_survey(survey, "mac").images if image.get_gid() == "heat"]
-    picture = heat.get_array()
-    assert picture is not None and picture.shape[:2] == (3, 4)
-    assert (picture[1, 1:3, 3] == 0).all(), "no colour where nobody can walk"
-    assert (picture[0, :, 3] == 1).all()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, combinations
@@ -89,7 +89,20 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("sizes", "driven", "always", "pad_to", "special"), CASES)
+def drawn_cases(num: int) -> Iterator[tuple[Any, ...]]:
+    """Days as they come about: somebody orders, some classes are always driven, and dummies fill up the rest."""
+    rng = Random(6)
+    for _ in range(num):
+        sizes = tuple(rng.randint(2, 3) for _ in range(rng.randint(2, 3)))
+        always = tuple(rng.sample(range(1, len(sizes) + 1), rng.randint(0, 1)))
+        pad_to = rng.choice([None, rng.randint(max(1, len(always)), len(sizes))])
+        touched = rng.sample(range(1, len(sizes) + 1), rng.randint(1, len(sizes)))
+        if pad_to is None or len({*touched, *always}) <= pad_to:
+            driven = pad(book_of(*sizes), touched, terms_of(None, always=always, pad_to=pad_to), key=KEY)
+            yield sizes, list(driven), always, pad_to, None
+
+
+@pytest.mark.parametrize(("sizes", "driven", "always", "pad_to", "special"), [*CASES, *drawn_cases(20)])
 def test_posteriors_are_those_of_all_sets_of_orders(
     sizes: tuple[int, ...], driven: list[int], always: tuple[int, ...], pad_to: int | None, special: Any
 ) -> None:
@@ -109,28 +122,6 @@ def test_posteriors_are_those_of_all_sets_of_orders(
     assert found.worst == pytest.approx(max(map(float, posterior.values())))
     assert found.worst <= found.bound + 1e-12
     assert found.rate is None
-
-
-def test_no_day_exceeds_the_bound() -> None:
-    rng = Random(6)
-    for _ in range(60):
-        book = book_of(*(rng.randint(2, 4) for _ in range(rng.randint(2, 5))))
-        people = [label for group in book.hidden_classes for label in group.members]
-        rates = {label: rng.choice([0.01, 0.1, 0.3, 0.8]) for label in people}
-        num_classes = len(book.hidden_classes)
-        always = tuple(sorted(rng.sample(range(1, num_classes + 1), rng.randint(0, 1))))
-        pad_to = rng.choice([None, rng.randint(max(1, len(always)), num_classes)])
-        orders = [label for label in people if rng.random() < rates[label]]
-        touched = {at + 1 for at, g in enumerate(book.hidden_classes) if not set(g.members).isdisjoint(orders)}
-        if pad_to is not None and len(touched | set(always)) > pad_to:
-            continue
-        terms = terms_of(rates, always=always, pad_to=pad_to)
-        padded, plain = (
-            expose(book, pad(book, touched, each, key=KEY), each) for each in (terms, replace(terms, pad_to=None))
-        )
-        assert padded.worst <= plain.bound + 1e-12
-        assert plain.worst <= plain.bound + 1e-12
-        assert padded.bound == plain.bound
 
 
 def test_equal_rates_in_closed_form() -> None:
@@ -166,31 +157,15 @@ def test_without_rates_an_equal_one_is_reckoned() -> None:
     found = expose(book, [1, 3], terms_of(None))
     assert found.rate is not None
     assert 3 * (1 - (1 - found.rate) ** 3) == pytest.approx(3 * 3 / 5)
-    assert not found.is_given and "reckoned" in found.text()
+    assert not found.is_given
     few, all_driven = (expose(book, driven, terms_of(None)) for driven in ([1], [1, 2, 3]))
     assert few.bound < all_driven.worst < 0.6  # that all are driven is no proof that all order
-    assert "(at the rate below, on any day at most" in few.text()
-    assert "(on any day at most" in expose(book, [1], terms_of(0.1)).text()
 
 
 def test_many_classes_with_rates_that_underflow() -> None:
     book = book_of(*[2] * 30)
     chances = [each.real for each in expose(book, range(1, 26), terms_of(1e-30, pad_to=25)).classes]
     assert chances == pytest.approx([2e-30 * 30 / 25] * 25)  # at most one of the 30 classes holds an order
-
-
-def test_a_day_is_read_and_figures_are_plain_data() -> None:
-    book = book_of(2, 2)
-    day = vr.Day(book.sha256, terms_of(0.1, pad_to=1), (2,), (vr.Tour((), (), (), 0),), 0, 0)
-    found = vr.exposure(book, day)
-    assert found.to_dict() == {
-        "driven": 1, "classes": 2, "pad_to": 1, "rate": 0.1, "worst": 0.168067226891, "bound": 0.526315789474,
-        "worst_area": 0.168067226891, "bound_area": 0.526315789474,
-        "bayes_success": 0.168067226891, "smallest_left": 2, "identified": 0, "exceeds": 0.0361,
-        "customers": [{"customer": (1, col), "rate": 0.1, "posterior": 0.168067226891} for col in (3, 4)],
-    }  # fmt: skip
-    with pytest.raises(vr.InvalidInputError, match="a day of this playbook"):
-        vr.exposure(book_of(4), day)
 
 
 @pytest.mark.parametrize(
@@ -200,6 +175,8 @@ def test_a_day_is_read_and_figures_are_plain_data() -> None:
 def test_a_day_that_is_not_of_its_terms(driven: list[int], given: Any, match: str) -> None:
     with pytest.raises(vr.InvalidInputError, match=match):
         expose(book_of(2, 2), driven, terms_of(0.1, **given))
+    with pytest.raises(vr.InvalidInputError, match="a day of this playbook"):
+        vr.exposure(book_of(4), vr.Day("0" * 64, terms_of(0.1), (2,), (vr.Tour((), (), (), 0),), 0, 0))
 
 
 class TestPadding:

@@ -16,7 +16,7 @@ import pytest
 import veilroute as vr
 from closed_roads import changed_graph, draw_closure
 from plain_turns import drawn_problem
-from reference import covering_cost, distances
+from reference import distances
 from veilroute.auditing import audit_underway
 from veilroute.covering import walk_cost
 
@@ -54,21 +54,6 @@ def stops_of(day: vr.Day) -> list[Any]:
     return [stop for tour in day.tours for stop in tour.stops]
 
 
-def test_a_broken_van_stays_and_its_customers_are_visited(town: vr.Playbook, day: vr.Day) -> None:
-    rest = vr.redispatch(town, day, at=EIGHT + 900, broken=[1])
-    stands = after_of(rest).stands
-    assert (stands[0].state, rest.tours[0]) == ("broken", vr.Tour((), (), (), 0))
-    done = [stop for stand in stands for stop in stand.done]
-    assert 0 < len(done) < len(stops_of(day))
-    assert sorted([*done, *stops_of(rest)]) == sorted(stops_of(day))
-    assert broken_claims(town, day, rest) == []
-    for stand, tour, planned in zip(stands, rest.tours, day.tours, strict=True):
-        assert stand.walked[-1] == (tour.route or stand.walked[-1:])[0]
-        assert not planned.route or planned.route[: len(stand.walked)] == stand.walked
-        assert all(begin <= EIGHT + 900 for begin in planned.begins_s[: len(stand.done)])
-        assert all(begin > EIGHT + 900 for begin in planned.begins_s[len(stand.done) :])
-
-
 def test_where_nothing_happens_nothing_gets_worse(town: vr.Playbook, day: vr.Day) -> None:
     domain = town.problem.domain
     for at in (EIGHT, EIGHT + 400, EIGHT + 1200):
@@ -78,18 +63,6 @@ def test_where_nothing_happens_nothing_gets_worse(town: vr.Playbook, day: vr.Day
         assert walked + rest.cost <= day.cost * (1 + 1e-9)
     over = vr.redispatch(town, day, at=EIGHT + 9000)
     assert (over.cost, stops_of(over)) == (0, [])
-
-
-def test_a_road_ahead_closes_twice(town: vr.Playbook, day: vr.Day) -> None:
-    first = day.tours[0]
-    road = first.route[20:22]
-    rest = vr.redispatch(town, day, at=EIGHT + 60, closed=[road])
-    assert all(set(pair) != set(road) for tour in rest.tours for pair in pairwise(tour.route))
-    other = max((tour.route for tour in rest.tours), key=len)[30:32]
-    again = vr.redispatch(town, rest, at=EIGHT + 200, closed_one_way=[other], broken=[2])
-    assert after_of(again).closure == vr.Closure.of([road], [other])
-    assert all(pair not in (road, road[::-1], other) for tour in again.tours for pair in pairwise(tour.route))
-    assert broken_claims(town, day, rest) == broken_claims(town, rest, again) == []
 
 
 def test_vans_keep_their_customers_if_asked_to(town: vr.Playbook, day: vr.Day) -> None:
@@ -154,18 +127,6 @@ def road(num: int, ends: tuple[int, int], members: list[int], ell: float = 0, co
     here, there = list(range(num - 1)), list(range(1, num))
     domain = vr.Domain.from_edges(num, here + there, there + here, [cost] * (2 * num - 2))
     return vr.solve(vr.Problem(domain, [vr.Trip(*ends)], members), vr.Privacy(k=2, ell=ell))
-
-
-def test_classes_whose_members_come_too_close_by_new_costs_fall_short() -> None:
-    book = road(6, (0, 5), [2, 4], ell=10, cost=5)
-    day = vr.dispatch(book, [1], vr.Terms((vr.Van(0, 5),)))
-    for cost in (5.5, 5, 4.5):
-        what: dict[str, Any] = {"positions": {1: 0}, "costs": [(2, 3, cost), (3, 2, cost)]}
-        if cost < 5:
-            with pytest.raises(vr.FallsShortError):
-                vr.redispatch(book, day, **what)
-            what["choice"] = "go-on"
-        assert broken_claims(book, day, vr.redispatch(book, day, **what)) == []
 
 
 def test_where_vehicles_are_by_the_clock_and_by_what_is_told() -> None:
@@ -367,21 +328,6 @@ def check_drawn(seed: int, tmp_path: Path) -> int:
 def test_drawn_days_are_sound_and_small_ones_the_cheapest(first: int, tmp_path: Path) -> None:
     num = 24 if not first else 150
     assert sum(check_drawn(seed, tmp_path) for seed in range(first, first + num)) > num
-
-
-def test_one_vehicle_that_is_left_takes_the_cheapest_way(tmp_path: Path) -> None:
-    domain = vr.grid_domain(["........", ".@@.@@..", "........", "..@..@..", "........"])
-    cells = [(0, 7), (2, 3), (4, 1), (4, 7)]
-    book = vr.solve(vr.Problem(domain, [vr.Trip((0, 0), (0, 0))], cells), vr.Privacy(k=2, ell=1))
-    van = vr.Van((0, 0), (0, 0))
-    day = vr.dispatch(book, [1, 2], vr.Terms((van, van), capacity=4, iterations=FAST))
-    used = next(number for number, tour in enumerate(day.tours, start=1) if tour.stops)
-    rest = vr.redispatch(book, day, positions={used: 3}, broken=[3 - used], closed=[((0, 3), (0, 4))])
-    assert rest.status == "optimal"
-    people, here = [{domain.node(cell)} for cell in stops_of(rest)], domain.node(after_of(rest).stands[used - 1].at)
-    graph = changed_graph(domain, after_of(rest).closure)
-    assert rest.cost == covering_cost(graph, here, domain.node((0, 0)), people)
-    assert broken_claims(book, day, rest) == []
 
 
 def busiest(rest: vr.Day) -> tuple[int, vr.Tour, vr.Stand]:
