@@ -214,8 +214,7 @@ def forged_at_random() -> Iterator[tuple[str, Data]]:
     """As in ``test_forged_playbooks``: any value changed, members and routes moved, and figures made to fit again."""
     forgers = forgers_of("test_forged_playbooks")
     for kind in forgers.MADE:
-        usual = 2 if kind in forgers.LARGE else 10
-        for number in range(NUM // len(forgers.MADE) + 1 if NUM else usual):
+        for number in range(NUM // len(forgers.MADE) + 1 if NUM else 10):
             yield f"{kind} {number}", forgers.forge(kind, Random(f"{kind}-{number}"))
 
 
