@@ -13,10 +13,8 @@ import pytest
 import veilroute as vr
 from closed_roads import audited
 from door_towns import winding_town
-from street_samples import little_book
 from veilroute import Instance, playbook_from_json, write_instance
 from veilroute.cli import headline, run
-from veilroute.streets import sighting_text
 
 
 def line(num: int, *, also: tuple[tuple[str, int], ...] = ()) -> vr.Domain:
@@ -187,13 +185,3 @@ def test_names_a_few_metres_apart_may_be_one_building() -> None:
     mixed = [places[0::2], places[1::2]]
     classes = [{"members": each, "route": vr.cover(problem, each).walk} for each in mixed]
     assert "so near each other" not in " ".join(headline(vr.playbook_from_classes(problem, vr.Privacy(k=2), classes)))
-
-
-def test_on_streets_a_replan_says_who_cannot_tell_classes_apart() -> None:
-    """Each class stops at its own members, so an observer who sees the stops tells the classes apart."""
-    book = little_book()
-    assert book.domain is not None
-    way = book.replan(1, book.hidden_classes[0].routes[0].nodes[0], position=0).way
-    assert way.seen is not None
-    alike = replace(way, seen=replace(way.seen, looks_like=(1, 2)))
-    assert "who does not see where the vehicle stops, it looks like class 2" in sighting_text(book, alike, 1)

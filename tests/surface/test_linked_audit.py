@@ -12,7 +12,6 @@ import pytest
 import veilroute as vr
 from commands import Command
 from ledger_weeks import plan_week, random_days
-from veilroute.domain import with_rules
 
 
 def save(books: list[vr.Playbook], folder: Path) -> list[str]:
@@ -54,44 +53,11 @@ def test_playbooks_planned_under_a_ledger_pass(command: Command, safe: list[str]
         assert [each["verdict"] for each in under["audits"]] == ["holds"]
 
 
-def test_for_a_finite_m_there_are_two_observers() -> None:
-    town = vr.grid_domain(["." * 8, "." * 8])
-    problem = vr.Problem(town, [vr.Trip((0, 0), (0, 7))], [(1, col) for col in range(1, 7)])
-    book = vr.solve(problem, vr.Privacy(k=3, m=2))
-    report = vr.audit_linked([book, book])
-    assert [each.m for each in report.observers] == [2, None]
-    first, whole = report.observers
-    assert first.num_possible >= 3 > whole.num_possible
-
-
-def test_names_at_one_door_are_one_place_when_trips_are_linked() -> None:
-    town = vr.Domain.from_edges(3, [0, 1, 0, 2], [1, 0, 2, 0], [1.0] * 4, labels=["depot", "mill", "harbour"])
-    town = with_rules(town, None, [("mill too", 1)])
-    book = vr.solve(vr.Problem(town, [vr.Trip("depot", "depot")], ["mill", "harbour", "mill too"]), vr.Privacy(k=2))
-    (found,) = vr.audit_linked([book, book]).observers
-    assert found.num_possible == 2
-    assert found.worst_place == pytest.approx(2 / 3)
-
-
 def test_playbooks_planned_by_themselves_are_found(command: Command, unsafe: list[str]) -> None:
     done = command("audit", *unsafe, "-o", "chart.svg")
     assert done.code == 1
     assert "identified" in Path("chart.svg").read_text()
     assert command("audit", "--ledger", "ledger.jsonl").code == 1
-
-
-def test_the_json_has_everybody_over_time(command: Command, unsafe: list[str]) -> None:
-    report = json.loads(command("audit", *unsafe, "--json").out)
-    assert report["verdict"] == "violated" and not report["holds"]
-    assert [claim["claim"] for claim in report["claims"]] == ["linked"]
-    assert [each["at_hand"] for each in report["playbooks"]] == [True] * len(unsafe)
-    shorts = [
-        sum(step is not None and step["short"] for step in steps)
-        for steps in zip(*(each["over_time"] for each in report["candidates"]), strict=True)
-    ]
-    assert shorts == [each["below"] for each in report["playbooks"]]
-    assert shorts[-1] > 0
-    assert all(each["over_time"][-1]["left"] == len(each["left"]) for each in report["candidates"])
 
 
 def test_a_playbook_that_is_not_in_the_ledger_is_violated(command: Command, safe: list[str]) -> None:

@@ -202,23 +202,6 @@ def test_the_space_holds_what_qualifies_and_cannot_be_split(seed: int) -> None:
             assert found == (qualifies(group) and not splits(group)), group
 
 
-def test_classes_that_cannot_be_split(line5: vr.Domain) -> None:
-    # 0 and 1 are near, 3 and 4 are near; k = 2: a class may hold one far pair, and whoever adds no second one.
-    bench = bench_of(vr.Problem(line5, [vr.Trip(2, 2)], [0, 1, 3, 4]), vr.Privacy(k=2, ell=2))
-    names = {c: bench.survey.label(c) for c in bench.members}
-    listed = bench.search([0.0] * 4, (), 0.0, is_free=True).found
-    found = {frozenset(names[bench.members[i]] for i in range(4) if group >> i & 1) for group in listed}
-    pairs = {frozenset(pair) for pair in ((0, 3), (0, 4), (1, 3), (1, 4))}
-    assert found == pairs | {frozenset(some) for some in combinations((0, 1, 3, 4), 3)}
-
-
-def test_who_stands_near_everybody_can_hide_among_two_who_do_not(line5: vr.Domain) -> None:
-    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
-    for spread, num in (("witness", 3), ("all-pairs", 2)):
-        playbook = vr.solve(problem, vr.Privacy(k=2, ell=2, spread=spread))
-        assert count_anonymizable(replay_playbook(replace(playbook, classes=()), None), None) == num
-
-
 def test_where_walks_can_be_padded(line5: vr.Domain) -> None:
     def survey_of(domain: vr.Domain, start: object, goal: object) -> Survey:
         return survey_problem(vr.Problem(domain, [vr.Trip(start, goal)], [goal]))
