@@ -357,17 +357,6 @@ def test_f7_where_places_are_cannot_be_talked_away() -> None:
         read(data | {"domain": data_of(book)["domain"]})
 
 
-def subject(book: vr.Playbook) -> list[Any]:
-    """Members, shares and routes of the classes, in an order of its own."""
-    return sorted(
-        (
-            sorted((repr(member), share) for member, share in zip(group.members, group.shares, strict=True)),
-            [repr(route.nodes) for route in group.routes],
-        )
-        for group in book.hidden_classes
-    )
-
-
 def mutated(data: Data, rng: Random) -> Data:
     """One edit, anywhere but in the map; all parts are edited as often, however large they are."""
     made = copy.deepcopy(data)
@@ -378,9 +367,8 @@ def mutated(data: Data, rng: Random) -> Data:
 
 
 def test_f7_edits_that_an_audit_accepts_draw_nothing_again() -> None:
-    book, rng = drawn_book(), Random(7)
-    data, honest, about = data_of(book), drawn_members(book), subject(book)
-    accepted = redrawn = 0
+    book, rng, accepted = drawn_book(), Random(7), 0
+    data, honest = data_of(book), drawn_members(book)
     for _ in range(300):
         made = mutated(data, rng)
         try:
@@ -390,8 +378,5 @@ def test_f7_edits_that_an_audit_accepts_draw_nothing_again() -> None:
         except vr.VeilrouteError:
             continue
         accepted += 1
-        if drawn_members(other) != honest:
-            redrawn += 1
-            assert subject(other) != about
+        assert drawn_members(other) == honest
     assert accepted >= 20
-    assert redrawn == 0, "and those of members, shares or routes were too small to matter"

@@ -76,12 +76,8 @@ class Fraud:
         own, *verdicts = self.judge(certificate, effort)
         if certificate is not None and own.verdict == "holds":
             # A certificate may be true and prove too little; what it states must not exceed the truth.
-            assert certificate.bound <= self.best_sum * (1 + 1e-6) + 1e-9
+            assert certificate.bound <= sum_of(self.best) * (1 + 1e-6) + 1e-9
         return any(verdict.verdict == "holds" for verdict in verdicts)
-
-    @property
-    def best_sum(self) -> float:
-        return sum_of(self.best)
 
 
 def sum_of(playbook: vr.Playbook) -> float:

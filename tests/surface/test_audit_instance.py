@@ -305,3 +305,11 @@ def test_coordinates_of_plain_graphs_are_hashed() -> None:
     assert vr.audit(forged).holds
     report = vr.audit(forged, instance=problem, privacy=vr.Privacy())
     assert report.claims[-1].evidence == "drawing: the nodes stand elsewhere"
+
+
+def test_python_takes_what_was_meant(honest: vr.Playbook) -> None:
+    last = vr.audit(honest, privacy=vr.Privacy(k=3)).claims[-1]
+    assert (last.claim, last.verdict) == ("instance", "violated")
+    whole: Any = vr.Instance(MEANT.problem, MEANT.privacy)
+    with pytest.raises(vr.InvalidInputError, match="instance"):
+        vr.audit(honest, instance=whole)

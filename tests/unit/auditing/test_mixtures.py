@@ -13,7 +13,7 @@ import veilroute as vr
 from reference import World
 from risk_plans import small_problem
 from scipy_optima import Oracle
-from veilroute import Certificate, Cut, DualPrices
+from veilroute import Certificate, DualPrices
 from veilroute.auditing import (
     ClassRule,
     PrefixPrices,
@@ -140,12 +140,6 @@ def test_certificates_of_randomised_playbooks(beta: float, m: int | None) -> Non
     higher, mass = DualPrices(tuple(dual + 0.1 for dual in duals)), replayed.mass(replayed.claimed)
     assert problems(cost=higher) == ()
     assert any("too high" in problem for problem in problems(cost=higher, bound=certificate.bound + 0.1 * mass))
-    assert "its prices say" in problems(bound=certificate.bound + 1)[0]
-    assert "says nothing" in problems(bound=-1.0)[0]
-    assert "too much to be exact" in problems(cost=DualPrices((1e30, *duals[1:])))[0]
-    assert "prove nothing" in problems(cost=DualPrices(duals, (Cut(certificate.members[:3], 0.1),)))[0]
-    fewer = replace(certificate, members=certificate.members[1:], cost=DualPrices(duals[1:]))
-    assert "does not price" in examine_mixture(replayed, fewer, m).problems[0]
 
 
 @pytest.mark.parametrize("seed", range(25))

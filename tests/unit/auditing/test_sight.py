@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -37,17 +36,3 @@ def test_brushing_one_corner_does_not_hide_but_squeezing_between_two_does() -> N
     assert not sight([".@", "@."]).is_clear((0, 0), (1, 1))
     assert not sight(["@.", ".@"]).is_clear((0, 1), (1, 0))
     assert sight(["..", ".@"]).is_clear((0, 1), (1, 0))
-
-
-def test_a_wall_hides_what_is_behind_it() -> None:
-    lines = sight(["..@..", "....."])
-    assert not lines.is_clear((0, 0), (0, 4))
-    assert lines.is_clear((1, 0), (1, 4))
-    assert not lines.is_clear((0, 1), (0, 3))
-
-
-@pytest.mark.parametrize(("reach", "expected"), [(0, 1), (1, 5), (1.5, 9), (2, 13)])
-def test_reach_is_a_straight_line_between_centres(reach: float, expected: int) -> None:
-    seen = list(sight(["......."] * 7).seen_from((3, 3), reach))
-    assert len(seen) == expected
-    assert (3, 3) in seen

@@ -18,19 +18,15 @@ def reference(domain: vr.Domain, source: int, *, backwards: bool) -> list[float]
     return [lengths.get(node, math.inf) for node in range(domain.num_nodes)]
 
 
-@given(domains(max_nodes=10), st.integers(0, 9), st.booleans())
-def test_distances_agree_with_networkx(domain: vr.Domain, source: int, backwards: bool) -> None:
-    source %= domain.num_nodes
-    found = WalkingMap(domain).distances([(source, 0)], backwards=backwards)
-    assert found == pytest.approx(reference(domain, source, backwards=backwards))
+SEEDS = st.lists(st.tuples(st.integers(0, 9), st.sampled_from([0.0, 1.0, 2.5])), max_size=4)
 
 
-@given(domains(max_nodes=10), st.lists(st.tuples(st.integers(0, 9), st.sampled_from([0.0, 1.0, 2.5])), max_size=4))
-def test_distances_from_several_seeds(domain: vr.Domain, seeds: list[tuple[int, float]]) -> None:
+@given(domains(max_nodes=10), SEEDS, st.booleans())
+def test_distances_agree_with_networkx(domain: vr.Domain, seeds: list[tuple[int, float]], backwards: bool) -> None:
     seeds = [(node % domain.num_nodes, first) for node, first in seeds]
-    fields = [[first + d for d in reference(domain, node, backwards=False)] for node, first in seeds]
+    fields = [[first + d for d in reference(domain, node, backwards=backwards)] for node, first in seeds]
     nearest = [min((field[node] for field in fields), default=math.inf) for node in range(domain.num_nodes)]
-    assert WalkingMap(domain).distances(seeds) == pytest.approx(nearest)
+    assert WalkingMap(domain).distances(seeds, backwards=backwards) == pytest.approx(nearest)
 
 
 @given(domains(max_nodes=10), st.integers(0, 9), st.sampled_from([0, 0.5, 1, 2, 3.4, 50]), st.booleans())
