@@ -23,7 +23,6 @@ from door_towns import door_problem, winding_town
 from veilroute.auditing import street
 from veilroute.cli import simulate_day, simulate_linked, simulate_playbook
 from veilroute.domain import label_text, with_rules
-from veilroute.posterior import find_exposures
 from veilroute.streets import Stops
 
 Rows = list[street.Comparison]
@@ -167,8 +166,9 @@ def judge_stops(book: vr.Playbook) -> Rows:
     found = street.judge_sights(street.watch(street.counted_weights(book), run).beliefs.values(), streets)
     rows = street.compare("promise, with stops", found, street.promised(book.privacy))
     found = street.judge_sights(street.watch(street.weights_of(book), run).beliefs.values(), streets)
-    whole = find_exposures(book).exposures[-1]
-    figures = {name: getattr(whole, name) for name in ("num_possible", "worst_place", "worst_area", "bayes_success")}
+    risk = vr.risk(book)
+    figures = {"num_possible": risk.num_possible, "worst_place": risk.worst_place, "worst_area": risk.worst}
+    figures["bayes_success"] = risk.bayes_success
     return [*rows, *street.compare("plan, with stops", found, figures)]
 
 
