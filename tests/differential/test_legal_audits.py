@@ -1,15 +1,15 @@
-"""Legal walks: what the auditor searches against histories remembered whole, and plans of all kinds against it."""
+"""Legal walks: what the auditor searches against histories remembered whole, and replans against it."""
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
 
 import veilroute as vr
 from turn_graphs import draw_world
-from veilroute import playbook_from_json
-from veilroute.auditing import audit_replan, legal_map, price_prefixes, price_walks, survey_problem
+from veilroute.auditing import TABLE_STEP, audit_replan, legal_map, price_prefixes, price_walks, survey_problem
 
 FEW, MANY = range(8), range(8, 200)
 
@@ -24,10 +24,13 @@ def test_walks_are_priced_as_by_remembering_all(seed: int) -> None:
     survey = survey_problem(world.problem)
     some = survey.counted[:4]
     for trip in survey.trips:
-        prices = price_walks(survey, trip, some)
-        for chosen, price in enumerate(prices):
+        expected = []
+        for chosen in range(1 << len(some)):
             wanted = [survey.watchers[c] for i, c in enumerate(some) if chosen >> i & 1]
-            assert price == pytest.approx(world.cheapest((trip.start,), trip.goal, wanted)), (chosen, world.turns)
+            expected.append(world.cheapest((trip.start,), trip.goal, wanted))
+        # By what seems less work, with a table of distances, or with sweeps of the map.
+        for table_step in (TABLE_STEP, -math.inf, math.inf):
+            assert price_walks(survey, trip, some, table_step=table_step) == pytest.approx(expected), world.turns
 
 
 @pytest.mark.parametrize("seed", seeds())
@@ -78,32 +81,6 @@ def test_a_state_knows_all_that_matters_of_what_was_walked(seed: int) -> None:
         for goal in range(world.problem.domain.num_nodes):
             reached = min((there[state] for state in legal.states_at([goal])), default=float("inf"))
             assert reached == pytest.approx(world.cheapest(walk, goal, []))
-
-
-PRIVACIES = {
-    "whole routes": vr.Privacy(k=2, ell=1),
-    "far": vr.Privacy(k=2, ell=3),
-    "anywhere": vr.Privacy(k=2, ell=0),
-    "m nodes": vr.Privacy(k=2, ell=1, m=3),
-    "more nodes": vr.Privacy(k=3, ell=0, m=5),
-    "all pairs": vr.Privacy(k=2, ell=2, spread="all-pairs"),
-    "drawn": vr.Privacy(k=2, ell=0, mechanism="randomised"),
-    "a risk": vr.Privacy(risk=0.6, ell=1),
-}
-
-
-@pytest.mark.parametrize("seed", seeds())
-def test_plans_hold(seed: int) -> None:
-    problem = draw_world(seed).problem
-    names = list(PRIVACIES)
-    for name in (names[seed % len(names)], names[(seed + 3) % len(names)]):
-        privacy = PRIVACIES[name]
-        if privacy.k > len(problem.counted):
-            continue
-        book = playbook_from_json(vr.solve(problem, privacy).to_json())
-        report = vr.audit(book, instance=problem, privacy=privacy)
-        assert [(each.claim, each.evidence) for each in report.claims if not each.holds] == [], name
-        assert ("turns" in {each.claim for each in report.claims}) == (problem.domain.turns is not None)
 
 
 @pytest.mark.parametrize("seed", seeds())

@@ -13,8 +13,9 @@ from random import Random
 
 import pytest
 
+import harness
 import veilroute as vr
-from plain_areas import PlainProblem, draw_case, sights, told_by_file
+from plain_areas import PlainProblem, hiding_cases, sights, told_by_file
 from plain_cliques import areas
 
 SLACK = 1e-12
@@ -24,24 +25,12 @@ NUM_SINGLE, NUM_LINKED = 120, 60
 def sure_of_areas(masses: Mapping[int, float], plain: PlainProblem) -> dict[tuple[int, ...], float]:
     """How sure an observer is of each area, given how probable each candidate is together with what is seen."""
     whole = math.fsum(masses.values())
-    everybody = areas(plain.coverable, plain.is_close)
+    everybody = areas(plain.counted, plain.is_close)
     return {area: math.fsum(masses.get(c, 0.0) for c in area) / whole for area in everybody}
 
 
 def worst(seen: Iterable[Mapping[int, float]], plain: PlainProblem) -> float:
     return max(max(sure_of_areas(masses, plain).values()) for masses in seen)
-
-
-def hiding_cases(num: int) -> Iterable[tuple[PlainProblem, vr.Playbook]]:
-    """Problems in which somebody is hidden by two groups or more, with their plans."""
-    found = seed = 0
-    while found < num:
-        plain = draw_case(seed, most=7)
-        seed += 1
-        book = vr.solve(plain.problem, plain.privacy)
-        if len(book.hidden_classes) > 1:
-            found += 1
-            yield plain, book
 
 
 def test_watching_less_and_groups_that_look_alike_never_tell_more() -> None:
@@ -59,7 +48,7 @@ def test_watching_less_and_groups_that_look_alike_never_tell_more() -> None:
         assert all(step.worst is not None and step.worst <= most + SLACK for step in vr.risk(book).over_time)
         for size in range(2, min(len(whole), 6) + 1):
             for some in combinations(whole, size):
-                union = {c: math.fsum(masses.get(c, 0.0) for masses in some) for c in plain.coverable}
+                union = {c: math.fsum(masses.get(c, 0.0) for masses in some) for c in plain.counted}
                 assert worst([union], plain) <= worst(some, plain) + SLACK
                 num_unions += 1
     assert num_prefixes > NUM_SINGLE * 5
@@ -84,9 +73,11 @@ def linked_cases(num: int) -> Iterable[tuple[PlainProblem, list[vr.Playbook]]]:
     """Two or three playbooks of the same candidates, with other trips, k and risks, that hide everybody."""
     found = seed = 0
     while found < num:
-        rng = Random(seed)
-        plain = draw_case(seed, most=6)
+        rng, case = Random(seed), harness.draw_case(seed)
+        plain = PlainProblem(case.problem, case.privacy)
         seed += 1
+        if len(plain.counted) > 6:
+            continue
         ends = list(plain.problem.trips)
         turned = [vr.Trip(trip.goal, trip.start) for trip in ends]
         days = []
@@ -103,7 +94,7 @@ def linked_cases(num: int) -> Iterable[tuple[PlainProblem, list[vr.Playbook]]]:
             )
             days.append(vr.solve(problem, privacy))
         hidden = [{label for group in book.hidden_classes for label in group.members} for book in days]
-        everybody = {plain.problem.candidates[c] for c in plain.coverable}
+        everybody = {plain.problem.candidates[c] for c in plain.counted} - set(days[0].uncoverable)
         if everybody and all(some == everybody for some in hidden):
             found += 1
             yield plain, days
@@ -121,7 +112,7 @@ def linked(
 ) -> Iterable[dict[int, float]]:
     """What can be believed after some of the days, for all that can be seen on them."""
     for seen in product(*(chances[day] for day in some)):
-        masses = {c: plain.prior[c] * math.prod(chance.get(c, 0.0) for chance in seen) for c in plain.coverable}
+        masses = {c: plain.prior[c] * math.prod(chance.get(c, 0.0) for chance in seen) for c in plain.counted}
         if sum(masses.values()) > 0:
             yield masses
 

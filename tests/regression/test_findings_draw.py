@@ -232,6 +232,11 @@ def cosmetic_edits(data: Data) -> Iterator[tuple[str, Data]]:
         shares = [0.0, *[1e-13] * (len(others) - 1), *group["shares"]]
         return group | {"members": [*others, *group["members"]], "shares": shares}
 
+    def longer(group: Data) -> Data:
+        first, second, *_ = nodes = group["routes"][0]["route"]
+        route = group["routes"][0] | {"route": [first, second, *nodes], "cost": group["routes"][0]["cost"] + 2}
+        return group | {"routes": [route]}
+
     for gone in ("certificate", "names", "names_sha256", "domain"):
         yield f"no {gone}", {name: value for name, value in data.items() if name != gone}
     bare = {name: value for name, value in data.items() if name != "domain"}
@@ -246,6 +251,7 @@ def cosmetic_edits(data: Data) -> Iterator[tuple[str, Data]]:
         "claims": {"claims": data["claims"] | claims},
         "another picture": {"drawing_sha256": 64 * "0"},
         "the last digits of shares": {"classes": [*map(nudge, classes)]},
+        "another road for the same classes": {"classes": [*map(longer, classes)]},
         "members for whom a class is never drawn": {"classes": [*map(never_drawn, classes)]},
     }
     for what, parts in changes.items():
@@ -258,16 +264,6 @@ def test_f7_cosmetic_edits_draw_nothing_again() -> None:
     assert overlap > len(book.candidates)
     for what, data in cosmetic_edits(data_of(book)):
         assert drawn_members(read(data)) == honest, what
-
-
-def test_f7_the_same_class_by_another_road_is_the_same_class() -> None:
-    """Its route turns round once more on the way: nothing new is seen of the secret, and so nothing is drawn again."""
-    book = drawn_book()
-    data = data_of(book)
-    for group in data["classes"]:
-        first, second, *_ = nodes = group["routes"][0]["route"]
-        group["routes"][0] |= {"route": [first, second, *nodes], "cost": group["routes"][0]["cost"] + 2}
-    assert drawn_members(read(data)) == drawn_members(book)
 
 
 def test_f7_contingencies_draw_nothing_again() -> None:
@@ -361,17 +357,6 @@ def test_f7_where_places_are_cannot_be_talked_away() -> None:
         read(data | {"domain": data_of(book)["domain"]})
 
 
-def subject(book: vr.Playbook) -> list[Any]:
-    """Members, shares and routes of the classes, in an order of its own."""
-    return sorted(
-        (
-            sorted((repr(member), share) for member, share in zip(group.members, group.shares, strict=True)),
-            [repr(route.nodes) for route in group.routes],
-        )
-        for group in book.hidden_classes
-    )
-
-
 def mutated(data: Data, rng: Random) -> Data:
     """One edit, anywhere but in the map; all parts are edited as often, however large they are."""
     made = copy.deepcopy(data)
@@ -382,9 +367,8 @@ def mutated(data: Data, rng: Random) -> Data:
 
 
 def test_f7_edits_that_an_audit_accepts_draw_nothing_again() -> None:
-    book, rng = drawn_book(), Random(7)
-    data, honest, about = data_of(book), drawn_members(book), subject(book)
-    accepted = redrawn = 0
+    book, rng, accepted = drawn_book(), Random(7), 0
+    data, honest = data_of(book), drawn_members(book)
     for _ in range(300):
         made = mutated(data, rng)
         try:
@@ -394,8 +378,5 @@ def test_f7_edits_that_an_audit_accepts_draw_nothing_again() -> None:
         except vr.VeilrouteError:
             continue
         accepted += 1
-        if drawn_members(other) != honest:
-            redrawn += 1
-            assert subject(other) != about
+        assert drawn_members(other) == honest
     assert accepted >= 20
-    assert redrawn == 0, "and those of members, shares or routes were too small to matter"

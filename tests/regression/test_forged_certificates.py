@@ -34,17 +34,7 @@ from veilroute.auditing import (
 
 @dataclass(frozen=True)
 class Fraud:
-    """A plan that is worse than the best one and says that it is the best.
-
-    Parameters
-    ----------
-    playbook
-        The plan; its certificate is the honest one of the best plan.
-    replayed
-        What the auditor knows of it.
-    best
-        The honest playbook.
-    """
+    """A plan that is worse than the best one and says that it is, what the auditor knows of it, and the best one."""
 
     playbook: vr.Playbook
     replayed: ReplayedPlaybook
@@ -86,12 +76,8 @@ class Fraud:
         own, *verdicts = self.judge(certificate, effort)
         if certificate is not None and own.verdict == "holds":
             # A certificate may be true and prove too little; what it states must not exceed the truth.
-            assert certificate.bound <= self.best_sum * (1 + 1e-6) + 1e-9
+            assert certificate.bound <= sum_of(self.best) * (1 + 1e-6) + 1e-9
         return any(verdict.verdict == "holds" for verdict in verdicts)
-
-    @property
-    def best_sum(self) -> float:
-        return sum_of(self.best)
 
 
 def sum_of(playbook: vr.Playbook) -> float:
@@ -195,14 +181,11 @@ ATTACKS: dict[str, Callable[[Fraud], Certificate]] = {
     "one member priced away, at 10": lambda f: f.certificate(
         priced_away(f, 10), bound=-1e9, threshold=1e10, num_enumerated=1000
     ),
-    "one member priced away, at 1,000": lambda f: f.certificate(priced_away(f, 1e3), bound=-1e9, threshold=1e10),
     "one member priced away, at a million": lambda f: f.certificate(priced_away(f, 1e6), bound=-1e9, threshold=1e10),
-    "priced away, with a bound of 0": lambda f: f.certificate(priced_away(f, 10), bound=0.0, threshold=1e10),
     "honest prices, and all classes said to be compared": lambda f: replace(f.honest, threshold=1e10),
     "honest prices, and the gap said to be closed": lambda f: replace(
         f.honest, threshold=f.total - f.honest.bound, num_enumerated=f.honest.num_enumerated
     ),
-    "honest prices with the bound raised": lambda f: replace(f.honest, bound=f.total),
     "equal prices that add up": lambda f: f.certificate([f.total / f.num] * len(f.honest.members)),
     "no prices and everything compared": lambda f: f.certificate([0.0] * len(f.honest.members), threshold=f.total),
     "prices of 1e16, which swallow everything else": lambda f: f.certificate(priced_away(f, 1e16), bound=0.0),
@@ -211,9 +194,6 @@ ATTACKS: dict[str, Callable[[Fraud], Certificate]] = {
     ),
     "a cut that pays for prices too high": lambda f: f.certificate(
         [f.total / f.num + 5.0 * (i < 3) for i in range(len(f.honest.members))], [Cut(f.honest.members[:3], 10.0)]
-    ),
-    "a cut of 1e15 and prices that cancel it": lambda f: f.certificate(
-        [f.total / f.num + 1e15 / 3 * (i < 3) for i in range(len(f.honest.members))], [Cut(f.honest.members[:3], 1e15)]
     ),
     "the same cut many times": lambda f: f.certificate(
         [f.total / f.num + 2.0 * (i < 3) for i in range(len(f.honest.members))],
@@ -266,7 +246,7 @@ def test_the_best_plans_themselves_are_accepted() -> None:
 
 
 def test_leaving_somebody_out_does_not_help() -> None:
-    """The dearest class is dissolved, so that the rest costs less, and the count is said to be proved."""
+    """The most expensive class is dissolved, so that the rest costs less, and the count is said to be proved."""
     best = fraud("18, k=3").best
     assert best.certificate is not None
     *kept, dissolved = sorted(best.classes, key=lambda group: group.routes[0].cost)
@@ -315,7 +295,7 @@ def forge(fraud: Fraud, rng: Random) -> Certificate:
     num = len(honest.members)
     duals, cuts = list(honest.cost.duals), list(honest.cost.cuts)
     for _ in range(rng.choice([1, 1, 2, 3])):
-        match rng.randrange(11):
+        match rng.randrange(9):
             case 0:
                 factor = rng.choice(
                     [0.5, 0.99, 1.01, 1.5, fraud.total / max(1e-9, sum(duals)), 10 ** rng.uniform(-9, 12)]
@@ -329,28 +309,24 @@ def forge(fraud: Fraud, rng: Random) -> Certificate:
                 duals[rng.randrange(num)] -= z
                 duals = [dual + z / (num - 1) for dual in duals]
             case 3:
-                rng.shuffle(duals)
-            case 4:
                 i, j = rng.sample(range(num), 2)
                 z = 10 ** rng.uniform(-4, 2)
                 duals[i], duals[j] = duals[i] + z, duals[j] - z
-            case 5:
+            case 4:
                 size = rng.choice([size for size in (3, 5, 7, 9) if size <= num])
                 cuts.append(Cut(tuple(rng.sample(honest.members, size)), 10 ** rng.uniform(-4, 3)))
-            case 6:
+            case 5:
                 cuts = [replace(cut, dual=cut.dual * rng.choice([0, 0.5, 2, 100])) for cut in cuts]
-            case 7:
+            case 6:
                 # A cut, and its members raised by all that it takes off the bound.
                 inside = rng.sample(range(num), 3)
                 z = 10 ** rng.uniform(-3, 6)
                 cuts.append(Cut(tuple(honest.members[i] for i in inside), z))
                 for i in inside:
                     duals[i] += z / 3
-            case 8:
+            case 7:
                 duals = [rng.gauss(fraud.total / fraud.num, fraud.total / fraud.num) for _ in duals]
-            case 9:
-                cuts = cuts[: len(cuts) // 2]
-            case 10:
+            case 8:
                 half = rng.sample(range(num), num // 2)
                 z = 10 ** rng.uniform(-3, 3)
                 duals = [dual + (z if i in half else -z) for i, dual in enumerate(duals)]
@@ -382,15 +358,3 @@ def test_where_no_proof_is_to_be_had_an_exchange_still_contradicts() -> None:
     certificate, _, optimality = book.judge(wide, effort=500_000)
     assert (certificate.verdict, optimality.verdict) == ("unproved", "violated")
     assert "is possible" in optimality.evidence
-
-
-def test_a_bound_beyond_all_numbers_is_refused() -> None:
-    book = fraud("13").playbook
-    members = fraud("13").honest.members
-    forged = replace(
-        book,
-        claims=replace(book.claims, mac_lower_bound=1e308),
-        certificate=Certificate(members, DualPrices((1e308,) * len(members)), None, 1e308, 0.0, 0, 0),
-    )
-    report = vr.audit(forged)
-    assert {each.claim: each.verdict for each in report.claims}["certificate"] == "violated"

@@ -67,12 +67,9 @@ def without_first_edge(graph: dict[str, Any]) -> None:
         del rows[0]
 
 
-def renamed(part: str, old: str, new: str) -> Callable[[dict[str, Any]], None]:
-    def change(graph: dict[str, Any]) -> None:
-        words = graph["streets"][part]
-        words[words.index(old)] = new
-
-    return change
+def street_renamed(graph: dict[str, Any]) -> None:
+    words = graph["streets"]["names"]
+    words[words.index("Rantatie")] = "Keskuskatu"
 
 
 def plus(number: float, *path: Any) -> Callable[[dict[str, Any]], None]:
@@ -88,12 +85,9 @@ def plus(number: float, *path: Any) -> Callable[[dict[str, Any]], None]:
 FIRST, SECOND = MEANT.trips
 ALTERED: dict[str, Meant] = {
     "1 of the instance's 6 are missing: 104": MEANT._replace(candidates=MEANT.candidates[:-1]),
-    "4 of the instance's 6 are missing": MEANT._replace(candidates=MEANT.candidates[:2]),
     "1 are not in the instance: 107": MEANT._replace(candidates=(*MEANT.candidates, 107)),
-    "missing: 102, 1 are not in": MEANT._replace(candidates=(107, *MEANT.candidates[1:])),
     "another order: number 0 is 102": MEANT._replace(candidates=MEANT.candidates[::-1]),
     "k: the instance says 2, the playbook 1": with_privacy(k=1),
-    "k: the instance says 2, the playbook 3": with_privacy(k=3),
     "m: the instance says the whole route, the playbook 1": with_privacy(m=1),
     "ell: the instance says 100, the playbook 0": with_privacy(ell=0),
     "measure: the instance says straight, the playbook cost": with_privacy(ell=100, measure="cost"),
@@ -104,27 +98,19 @@ ALTERED: dict[str, Meant] = {
     "visibility: the instance says within 1 m": MEANT._replace(visibility=vr.WithinDistance(1)),
     "the playbook listed for 1 node": MEANT._replace(visibility=vr.Explicit({106: MEANT.candidates})),
     "trips: trip 0 is 105 to 108 in the instance, 105 to 107": MEANT._replace(trips=(vr.Trip(105, 107), SECOND)),
-    "106 to 108 in the playbook": MEANT._replace(trips=(vr.Trip(106, 108), SECOND)),
     "trip 1 is 101 to 112 with weight 2 in the instance, no": MEANT._replace(trips=(FIRST,)),
-    "trip 2 is no such trip in the instance": MEANT._replace(trips=(*MEANT.trips, vr.Trip(101, 108))),
     "trip 0 is 105 to 108 in the instance": MEANT._replace(trips=MEANT.trips[::-1]),
-    "112 with weight 2 in the instance": MEANT._replace(trips=(FIRST, vr.Trip(101, 112))),
     "102 is called 'Branch North' in the instance, 'Branch East' in the playbook; 1 more differ": MEANT._replace(
         names=MEANT.names | {102: MEANT.names[104], 104: MEANT.names[102]}
     ),
-    "'Depot' in the instance, nothing in": MEANT._replace(names=dict(list(MEANT.names.items())[1:])),
     "106 is called nothing in the instance": MEANT._replace(names={**MEANT.names, 106: "Bank"}),
     "drawing: the bends of the street from 108 to 112": with_streets(bends_moved(0.00045)),
-    "is called 'Rantatie' in the instance, 'Keskuskatu' in": with_streets(renamed("names", "Rantatie", "Keskuskatu")),
-    "is of the kind 'primary', not 'service'": with_streets(renamed("kinds", "primary", "service")),
-    "drawing: the credits of the map": with_streets(lambda graph: graph["streets"].update(attribution="")),
+    "is called 'Rantatie' in the instance, 'Keskuskatu' in": with_streets(street_renamed),
     "map: the edge from 101 to 102 costs 13.3 in the instance, 12.3": with_streets(plus(-1, "edges", 0, 2)),
     "map: the edges are the same, but not what is measured": with_streets(plus(50, "streets", "lengths", 0)),
     "map: only the instance has the edge from 101 to 102": with_streets(without_first_edge),
 }
-CHEAPER, BENT, RENAMED = (
-    next(meant for words, meant in ALTERED.items() if part in words) for part in ("12.3", "bends", "Rantatie")
-)
+CHEAPER, BENT = (next(meant for words, meant in ALTERED.items() if part in words) for part in ("12.3", "bends"))
 
 
 def write_meant(path: Path, meant: Meant = MEANT) -> Path:
@@ -173,6 +159,8 @@ def test_the_map_of_a_playbook_with_a_hash_only_comes_from_the_instance(command:
     code, out, _ = command("audit", tmp_path / "p.json", "--instance", instance, "--json")
     assert code == 1
     assert not claims_of(out)["shown"]["holds"]
+    vr.solve(BENT.problem, BENT.privacy).write(tmp_path / "whole.json")
+    assert_refused(command("audit", tmp_path / "whole.json", "--domain", instance), "names, bends or coordinates")
 
 
 @pytest.mark.parametrize("keeps_hashes", [True, False])
@@ -201,7 +189,7 @@ def test_names_swapped_or_bends_moved_in_the_file(
         assert bound.code == 1
 
 
-@pytest.mark.parametrize(("num_bends", "place"), [(1, 0), (3, 0), (3, 1), (3, 2)])
+@pytest.mark.parametrize(("num_bends", "place"), [(1, 0), (3, 1)])
 def test_a_bend_4_km_away_is_false_whatever_the_hash_says(num_bends: int, place: int) -> None:
     streets = MEANT.domain.streets
     assert streets is not None
@@ -221,14 +209,6 @@ def test_a_bend_4_km_away_is_false_whatever_the_hash_says(num_bends: int, place:
     assert f"{drawn:,.0f} m long, but said to be {streets.lengths[edge]:,.0f} m" in evidence["shown"]
 
 
-def test_a_domain_that_is_drawn_otherwise_is_not_taken(tmp_path: Path, command: Command, honest: vr.Playbook) -> None:
-    honest.write(tmp_path / "p.json")
-    instance = write_meant(tmp_path / "other.json", RENAMED)
-    assert_refused(command("audit", tmp_path / "p.json", "--domain", instance), "names, bends or coordinates")
-    done = command("audit", tmp_path / "p.json", "--domain", write_meant(tmp_path / "meant.json"))
-    assert done.code == 0
-
-
 def test_what_the_instance_does_not_state_is_not_taken_for_granted(
     command: Command, tmp_path: Path, building: Path
 ) -> None:
@@ -242,11 +222,7 @@ def test_what_the_instance_does_not_state_is_not_taken_for_granted(
     code, out, _ = command(*audit, "-k", 3, "--ell", 0, "--m", "inf", "--spread", "witness", "--radius", 0, "--json")
     assert (code, claims_of(out)["instance"]["checked"]) == (0, True)
     for option, value, said in (
-        ("-k", 2, "k: the instance says 2, the playbook 3"),
         ("--ell", 4, "ell: the instance says 4, the playbook 0"),
-        ("--m", 5, "m: the instance says 5, the playbook the whole route"),
-        ("--spread", "all-pairs", "spread: the instance says all-pairs"),
-        ("--radius", 2, "visibility: the instance says within 2, the playbook a node sees itself only"),
         ("--sight", 3, "visibility: the instance says in line of sight within 3"),
         ("--movement", 8, "map: 8-way in the instance, 4-way in the playbook"),
     ):
@@ -332,13 +308,8 @@ def test_coordinates_of_plain_graphs_are_hashed() -> None:
 
 
 def test_python_takes_what_was_meant(honest: vr.Playbook) -> None:
-    for given, claim, verdict in (
-        ({"instance": MEANT.problem, "privacy": MEANT.privacy}, "instance", "holds"),
-        ({"privacy": vr.Privacy(k=3)}, "instance", "violated"),
-        ({}, "shown", "holds"),
-    ):
-        last = vr.audit(honest, **given).claims[-1]
-        assert (last.claim, last.verdict) == (claim, verdict)
+    last = vr.audit(honest, privacy=vr.Privacy(k=3)).claims[-1]
+    assert (last.claim, last.verdict) == ("instance", "violated")
     whole: Any = vr.Instance(MEANT.problem, MEANT.privacy)
     with pytest.raises(vr.InvalidInputError, match="instance"):
         vr.audit(honest, instance=whole)

@@ -12,7 +12,7 @@ import pytest
 import veilroute as vr
 from commands import Command
 from ledger_weeks import plan_week, random_days
-from veilroute.domain import with_rules
+from veilroute.plotting import draw_linked
 
 
 def save(books: list[vr.Playbook], folder: Path) -> list[str]:
@@ -54,25 +54,6 @@ def test_playbooks_planned_under_a_ledger_pass(command: Command, safe: list[str]
         assert [each["verdict"] for each in under["audits"]] == ["holds"]
 
 
-def test_for_a_finite_m_there_are_two_observers() -> None:
-    town = vr.grid_domain(["." * 8, "." * 8])
-    problem = vr.Problem(town, [vr.Trip((0, 0), (0, 7))], [(1, col) for col in range(1, 7)])
-    book = vr.solve(problem, vr.Privacy(k=3, m=2))
-    report = vr.audit_linked([book, book])
-    assert [each.m for each in report.observers] == [2, None]
-    first, whole = report.observers
-    assert first.num_possible >= 3 > whole.num_possible
-
-
-def test_names_at_one_door_are_one_place_when_trips_are_linked() -> None:
-    town = vr.Domain.from_edges(3, [0, 1, 0, 2], [1, 0, 2, 0], [1.0] * 4, labels=["depot", "mill", "harbour"])
-    town = with_rules(town, None, [("mill too", 1)])
-    book = vr.solve(vr.Problem(town, [vr.Trip("depot", "depot")], ["mill", "harbour", "mill too"]), vr.Privacy(k=2))
-    (found,) = vr.audit_linked([book, book]).observers
-    assert found.num_possible == 2
-    assert found.worst_place == pytest.approx(2 / 3)
-
-
 def test_playbooks_planned_by_themselves_are_found(command: Command, unsafe: list[str]) -> None:
     done = command("audit", *unsafe, "-o", "chart.svg")
     assert done.code == 1
@@ -80,32 +61,11 @@ def test_playbooks_planned_by_themselves_are_found(command: Command, unsafe: lis
     assert command("audit", "--ledger", "ledger.jsonl").code == 1
 
 
-def test_the_json_has_everybody_over_time(command: Command, unsafe: list[str]) -> None:
-    report = json.loads(command("audit", *unsafe, "--json").out)
-    assert report["verdict"] == "violated" and not report["holds"]
-    assert [claim["claim"] for claim in report["claims"]] == ["linked"]
-    assert [each["at_hand"] for each in report["playbooks"]] == [True] * len(unsafe)
-    shorts = [
-        sum(step is not None and step["short"] for step in steps)
-        for steps in zip(*(each["over_time"] for each in report["candidates"]), strict=True)
-    ]
-    assert shorts == [each["below"] for each in report["playbooks"]]
-    assert shorts[-1] > 0
-    assert all(each["over_time"][-1]["left"] == len(each["left"]) for each in report["candidates"])
-
-
 def test_a_playbook_that_is_not_in_the_ledger_is_violated(command: Command, safe: list[str]) -> None:
     book = vr.read_playbook(safe[0])
     Path("other.json").write_bytes(vr.solve(book.problem, vr.Privacy(k=3)).to_json())
     done = command("audit", "--ledger", "ledger.jsonl", "other.json")
     assert done.code == 1 and "is not in the ledger" in done.out
-
-
-def test_a_damaged_ledger_is_refused(command: Command, safe: list[str]) -> None:
-    path = Path("ledger.jsonl")
-    path.write_bytes(path.read_bytes().replace(b'"2026-11-02"', b'"2026-11-03"', 1))
-    done = command("audit", "--ledger", "ledger.jsonl", *safe)
-    assert done.code == 2 and "line 3" in done.err
 
 
 @pytest.mark.parametrize(
@@ -126,14 +86,13 @@ def test_what_cannot_be_meant_is_said_in_one_line(
     assert said in done.err and done.err.count("\n") == 1
 
 
-def test_equal_reports_give_equal_charts(safe: list[str], tmp_path: Path) -> None:
-    from veilroute.plotting import draw_linked
-
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_equal_reports_give_equal_charts(safe: list[str], tmp_path: Path, suffix: str) -> None:
     books = [vr.read_playbook(name) for name in safe]
-    for suffix in ("png", "svg", "pdf"):
-        for number in (1, 2):
-            draw_linked(vr.audit_linked(books), tmp_path / f"{number}.{suffix}")
-        assert (tmp_path / f"1.{suffix}").read_bytes() == (tmp_path / f"2.{suffix}").read_bytes()
+    one, other = (tmp_path / f"{number}.{suffix}" for number in (1, 2))
+    for path in (one, other):
+        draw_linked(vr.audit_linked(books), path)
+    assert one.read_bytes() == other.read_bytes()
 
 
 def test_a_promise_about_whole_routes_is_held_against_whole_routes(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
-from veilroute.cli import headline
 from veilroute.formats import read_instance
 
 SPOTS = "2,2 2,10 10,2 10,10 20,20 30,40"
@@ -24,18 +23,6 @@ def priors(tmp_path: Path) -> Path:
     for name, text in {"even": EVEN, "heavy": HEAVY, "never": NEVER}.items():
         (tmp_path / f"{name}.csv").write_text(text)
     return tmp_path
-
-
-def test_the_summary_has_the_figures_in_their_order() -> None:
-    domain = vr.grid_domain(["......", "......"])
-    problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 5))], [(1, 1), (1, 2), (1, 3), (1, 4)], prior=[1, 1, 1, 2])
-    for privacy, worst in ((vr.Privacy(risk=0.5, ell=1), "40%"), (vr.Privacy(k=2, ell=0), "66.7%")):
-        lines = headline(vr.solve(problem, privacy))
-        at = next(number for number, line in enumerate(lines) if line.startswith("An observer who sees"))
-        names = ("Places that stay possible", "How sure of one place", "How sure of an area", "Best guess of a place")
-        for line, name in zip(lines[at + 1 : at + 5], names, strict=True):
-            assert line.strip().startswith(name)
-        assert worst in lines[at + 3]
 
 
 @pytest.mark.parametrize("mechanism", ["partition", "randomised"])
@@ -100,7 +87,7 @@ def test_the_objective_of_an_instance_counts(command: Command, building: Path) -
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        *((("--risk", risk), ("Privacy.risk",)) for risk in ("0", "1", "-0.5", "1.5", "nan")),
+        (("--risk", "1"), ("Privacy.risk",)),
         (("--risk", "half"), ("--risk",)),
         (("--risk", "0.5", "-k", "2"), ("--risk", "not both")),
         (("--mechanism", "dice"), ("mechanism", "partition or randomised")),
@@ -109,13 +96,9 @@ def test_the_objective_of_an_instance_counts(command: Command, building: Path) -
         (("--prior", "nowhere.csv"), ("nowhere.csv", "no such file")),
         (("--prior", "even.txt.gz"), ("prior format",)),
         (("--risk", "0.5", "--objective", "total"), ("objective",)),
-        *((("--risk", "0.5", "--planner", name, "--m", "20"), ("planner", "optimal")) for name in ("cbp", "rbp")),
-        *(
-            (("--risk", "0.5", "--planner", "pbp", "--partitioner", name), ("optimal",))
-            for name in ("merge-bb", "df-bb", "naive")
-        ),
-        (("--risk", "0.5", "--planner", "m-pbp", "--partitioner", "naive", "--m", "20"), ("optimal",)),
-        *((("--mechanism", "randomised", "--planner", name, "--m", "20"), ("optimal",)) for name in ("cbp", "pbp")),
+        (("--risk", "0.5", "--planner", "cbp", "--m", "20"), ("planner", "optimal")),
+        (("--risk", "0.5", "--planner", "pbp", "--partitioner", "merge-bb"), ("optimal",)),
+        (("--mechanism", "randomised", "--planner", "pbp", "--m", "20"), ("optimal",)),
     ],
 )
 def test_bad_options(
@@ -137,7 +120,6 @@ def test_classes_of_an_earlier_trip_are_not_reused_by_risk(
     [
         ("2,2;1", "2,2;-1", ">= 0"),
         ("2,2;1", "2,2;nan", "finite"),
-        ("2,2;1", "2,2;inf", "finite"),
         ("2,2;1", "2,3;1", "not among the candidates"),
         ("2,2;1", "99,2;1", "line 2"),
         ("2,2;1\n", "", "no weight for 2,2"),
@@ -156,8 +138,6 @@ def test_bad_priors(command: Command, building: Path, tmp_path: Path, old: str, 
         ({"prior": [1, 1]}, "one weight for each of 6"),
         ({"prior": {"2,2": 1}}, "a list"),
         ({"prior": [1, 1, 1, 1, 1, -1]}, "prior"),
-        ({"prior": [0] * 6}, "0 for all"),
-        ({"prior": [1, 0, 0, 0, 0, 0]}, "what is certain"),
         ({"privacy": {"k": 3, "risk": 0.5}}, "not both"),
         ({"privacy": {"risk": 1}}, "between 0 and 1"),
         ({"privacy": {"mechanism": 1}}, "mechanism"),

@@ -36,12 +36,6 @@ def test_json_has_the_same_figures_as_the_file(command: Command) -> None:
     assert printed["satisfies"] is True
 
 
-def test_candidates_are_drawn_where_none_are_named_and_other_planners_take_part(command: Command) -> None:
-    done = command("survey", "ring.map", "--points", "2", "--planner", "pbp", "--partitioner", "naive", "--json")
-    assert done.code == 0, done.err
-    assert len(json.loads(done.out)["candidates"]) == 8
-
-
 def test_nothing_hidden_is_exit_code_3_and_an_early_stop_is_said(command: Command) -> None:
     done = command("survey", "ring.map", *PLACES, "--ell", "50", "--points", "2")
     assert done.code == 3, done.out

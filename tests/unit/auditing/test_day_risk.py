@@ -10,7 +10,6 @@ import pytest
 import veilroute as vr
 from veilroute import Underway
 from veilroute.auditing import observe_day
-from veilroute.auditing.day_risk import _Shares
 from veilroute.fleet import expose
 
 START = (0, 0)
@@ -64,10 +63,7 @@ def test_it_agrees_with_the_fleet_where_no_rate_is_said() -> None:
 def test_numbers_of_dummies_beyond_floats() -> None:
     book = book_of([2] * 1100)
     day = day_of(book, list(range(1, 551)), rate=0.01, pad_to=550)
-    groups = {at: group.members for at, group in enumerate(book.hidden_classes, start=1)}
-    rates: dict[object, float] = {member: 0.01 for members in groups.values() for member in members}
-    found = _Shares(groups, rates, day.touched, day).any_of(groups[1][:1])
-    assert found == pytest.approx(vr.exposure(book, day).worst, rel=1e-6)
+    assert observe_day(book, day).worst_place == pytest.approx(vr.exposure(book, day).worst, rel=1e-6)
 
 
 def test_what_is_not_worked_out_of_the_rest_of_a_day_is_said() -> None:

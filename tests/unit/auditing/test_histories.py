@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from plain_cliques import heaviest_area
 from veilroute.auditing import ClassRule, Effort, mask_of, members_of
 
 
@@ -56,13 +57,7 @@ def plainly_hides(rule: ClassRule, group: tuple[int, ...]) -> bool:
     if rule.beta is None:
         return any(not any(near(a, b) for a, b in combinations(some, 2)) for some in combinations(group, rule.k))
     total = sum(rule.masses[c] for c in group)
-    areas = (
-        some
-        for size in range(1, len(group) + 1)
-        for some in combinations(group, size)
-        if all(near(a, b) for a, b in combinations(some, 2))
-    )
-    return bool(group) and max(sum(rule.masses[c] for c in some) for some in areas) <= rule.beta * total * (1 + 1e-9)
+    return bool(group) and heaviest_area(group, near, rule.masses.__getitem__) <= rule.beta * total * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("with_beta", [False, True])

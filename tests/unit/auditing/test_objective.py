@@ -14,10 +14,8 @@ from veilroute.auditing import ClaimVerdict
 
 HONEST: dict[str, Callable[[], vr.Playbook]] = {
     "tried": lambda: solve_total(8, vr.Privacy(k=2, ell=4)),
-    "tried, all pairs": lambda: solve_total(8, vr.Privacy(k=3, ell=4, spread="all-pairs")),
     "tried, prefixes": lambda: solve_total(8, vr.Privacy(k=2, m=24)),
-    "certificate": lambda: solve_total(16, vr.Privacy(k=2)),
-    "certificate, two trips": lambda: solve_total(14, vr.Privacy(k=2), num_trips=2),
+    "certificate": lambda: solve_total(14, vr.Privacy(k=2), num_trips=2),
     "certificate, prefixes": lambda: solve_total(14, vr.Privacy(k=2, m=24)),
     "certificate, m beyond every route": lambda: solve_total(14, vr.Privacy(k=2, m=5_000)),
 }
@@ -94,16 +92,6 @@ def test_another_objective_in_the_file_is_no_proof(playbooks: dict[str, vr.Playb
     if playbook.mac > least.mac * (1 + 1e-6):
         assert verdicts(lying)["optimality"].verdict != "holds"
     assert {"bound", "optimality"} <= broken(replace(least, objective="total")).keys()
-
-
-def test_a_bound_on_what_is_not_kept_small_is_refused(playbooks: dict[str, vr.Playbook]) -> None:
-    """Nobody proves it, however low it is."""
-    playbook = playbooks["tried"]
-    assert (
-        "it is the total extra cost that is kept small" in broken(with_claims(playbook, mac_lower_bound=0.0))["bound"]
-    )
-    least = vr.solve(replace(playbook.problem, objective="mac"), playbook.privacy)
-    assert "no total extra cost is below 0" in broken(with_claims(least, total_extra_lower_bound=0.0))["bound"]
 
 
 def test_a_certificate_for_the_mac_proves_nothing_about_the_total(playbooks: dict[str, vr.Playbook]) -> None:
