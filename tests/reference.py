@@ -132,18 +132,6 @@ def set_partitions(items: list[int]) -> Iterator[list[list[int]]]:
                 yield [[first, *others], *partition]
 
 
-def qualifies(group: Sequence[int], privacy: vr.Privacy, apart: list[list[float]]) -> bool:
-    """Whether a group has k members that stand apart, or all do; by distances, whatever else is near."""
-
-    def is_spread(members: Sequence[int]) -> bool:
-        pairs = combinations(members, 2)
-        return all(min(apart[i][j], apart[j][i]) >= privacy.ell * (1 - SLACK) for i, j in pairs)
-
-    if privacy.spread == "all-pairs":
-        return len(group) >= privacy.k and is_spread(group)
-    return any(is_spread(chosen) for chosen in combinations(group, privacy.k))
-
-
 def is_spread(members: Sequence[int], far: Flags, privacy: vr.Privacy) -> bool:
     """The rule of a privacy, as planners ask it."""
     return KAndEll.of(far, privacy.k, privacy.spread).qualifies(members)
@@ -235,10 +223,6 @@ class World:
                     paid[state] = d + cost
                     heapq.heappush(waiting, (d + cost, *state))
         return found
-
-    def bounded_price(self, group: Sequence[int], m: int) -> float:
-        """The least that a group adds to MAC's sum when its members share their first ``m`` nodes on every trip."""
-        return self.bounded_least(group, m, lambda trip, i, cost: self.price_of(trip, i, cost))
 
     def bounded_least(self, group: Sequence[int], m: int, price: Callable[[int, int, float], float]) -> float:
         """The least sum over trips and members of a price, which is told the trip, the member and what it pays."""
@@ -455,9 +439,3 @@ class Reference:
             return best
 
         return best_of(_mask(self.world.coverable))
-
-
-def best_partition(problem: vr.Problem, privacy: vr.Privacy) -> tuple[int, int, float | None]:
-    """Coverable and anonymized counts and the optimal MAC, over all set partitions."""
-    reference = Reference(World(problem), privacy)
-    return len(reference.world.coverable), round(reference.best.worth), reference.best.mean

@@ -88,15 +88,6 @@ def test_goal_recognition_bets_on_the_cheapest_explanation(book: vr.Playbook) ->
     assert watch_playbook(book, "goal-recognition", [1, 1, 1, 1]).success == pytest.approx(1 / 2)
 
 
-def test_nothing_depends_on_the_order_of_looks(book: vr.Playbook) -> None:
-    """What was covered is remembered from step to step; without it the same is found."""
-    route = book.route_for((0, 0)).nodes
-    make = ADVERSARIES.find("goal-recognition")
-    going = make(book, (0.25,) * 4)
-    for m in range(1, len(route) + 2):
-        assert list(going.believe((route[:m],), m)) == list(make(book, (0.25,) * 4).believe((route[:m],), m))
-
-
 def test_within_the_promise_and_at_the_end_are_told_apart(book: vr.Playbook) -> None:
     bounded = watch_playbook(replace(book, privacy=replace(book.privacy, m=3)), "bayesian")
     assert bounded.success == pytest.approx(0.4)

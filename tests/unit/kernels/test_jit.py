@@ -80,20 +80,6 @@ def test_a_kernel_follows_the_kernels_that_it_calls(house: House) -> None:
     assert house.call() == "20"
 
 
-@pytest.mark.slow
-def test_times_do_not_matter(house: House) -> None:
-    """A change that leaves time and size alone, and one that goes back in time; of these Python itself sees the last.
-
-    Where it may keep what it has read, it runs the old function: what is compiled from that is not the new one's.
-    """
-    for keeps, expected in (("1", ["20", "30", "40"]), ("", ["20", "20", "40"])):
-        results = []
-        for step, seconds in ((1, 2_000_000_000), (2, 2_000_000_000), (3, 1_000_000_000)):
-            house.write(step, seconds=seconds)
-            results.append(house.call(**({"PYTHONDONTWRITEBYTECODE": keeps} if keeps else {})))
-        assert [result.split()[0] for result in results] == expected
-
-
 def test_entries_of_other_versions_are_removed_and_those_of_another_python_kept(house: House) -> None:
     assert house.call() == "20"
     [name] = {name for name in house.entries() if name.startswith("outer.outer-")}
@@ -114,18 +100,6 @@ def test_entries_of_other_versions_are_removed_and_those_of_another_python_kept(
     assert house.call() == "20 1"
     assert house.entries() & set(written_by.values()) == set()
     assert house.entries() >= kept
-
-
-@pytest.mark.slow
-def test_the_place_may_be_chosen(house: House, tmp_path: Path) -> None:
-    """As ever with numba, and with two packages at one place."""
-    other = House(tmp_path / "other")
-    other.write(2)
-    chosen = tmp_path / "chosen"
-    for mine, result in ((house, "20"), (other, "30"), (house, "20 1"), (other, "30 1")):
-        assert mine.call(NUMBA_CACHE_DIR=str(chosen)) == result
-    assert house.entries(chosen)
-    assert not house.entries()
 
 
 @pytest.mark.parametrize(

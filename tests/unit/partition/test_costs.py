@@ -86,21 +86,6 @@ def test_mac_shares_of_the_classes_add_up_to_the_mac(num_trips: int, radius: flo
     assert np.isinf(np.diag(costs.pair_shares)).all()
 
 
-def test_one_way_streets_have_a_distance_and_two_walking_costs() -> None:
-    ring = vr.Domain.from_edges(6, range(6), [1, 2, 3, 4, 5, 0], [1] * 6)
-    problem = vr.Problem(ring, [vr.Trip(0, 5)], [1, 2, 4])
-    costs = Costs(problem, prepare_task(problem), Watch())
-    assert (costs.walking_cost(0, 2), costs.walking_cost(2, 0), costs.walking_cost(1, 1)) == (3, 3, 0)
-    assert (costs.walking_cost(0, 1), costs.walking_cost(1, 0), costs.distance(1, 0)) == (1, 5, 1)
-    assert (costs.cost([2, 0]), costs.cost([])) == (5, 5)
-
-
-def test_costs_of_large_groups_are_those_of_the_walks() -> None:
-    problem, task = make(15)
-    costs = Costs(problem, task, Watch())
-    assert costs.cost(range(15)) == pytest.approx(costs.walks.find(range(15)).cost)
-
-
 def test_positions_that_are_none_are_refused() -> None:
     problem, task = make(4)
     costs = Costs(problem, task, Watch())

@@ -9,7 +9,7 @@ import veilroute as vr
 from strategies import rooms
 from veilroute import Watch
 from veilroute.covering import MAX_TOUR, ClassWalks, TourCosts, prepare_task
-from veilroute.kernels import gather_class, order_members
+from veilroute.kernels import order_members
 
 
 def costs_of(problem: vr.Problem) -> TourCosts:
@@ -48,28 +48,6 @@ def test_walk_of_a_large_class_costs_what_it_is_priced_at() -> None:
     passed = set(walk.walk.tolist())
     nodes = costs.task.posts.nodes[costs.task.posts.watch_posts[list(members)]]
     assert passed.issuperset(nodes.tolist())
-
-
-def test_gathered_classes_are_heavy_enough_and_cost_what_is_said() -> None:
-    costs = costs_of(rooms(40, seed=3))
-    rng = np.random.default_rng(3)
-    masses = 1 / (rng.permutation(40) + 1.0)
-    heaviest = int(masses.argmax())
-    others = np.delete(np.arange(40), heaviest)
-    weights, prizes = masses / 50, rng.random(40) * masses
-    apart = ~np.eye(40, dtype=np.bool_)
-    order = np.full(40, heaviest)
-    for rate in (0.001, 0.01, 0.1):
-        size, reduced = gather_class(
-            heaviest, others, 1.0, 60.0, rate, weights, prizes, masses, apart, costs.from_start[0], costs.to_goal[0],
-            costs.between, order, 1,
-        )  # fmt: skip
-        members = order[:size].tolist()
-        order[0] = heaviest
-        assert heaviest in members
-        assert len(set(members)) == size
-        assert masses[members].sum() >= 2.0
-        assert np.isclose(reduced, length_of(costs, members) * weights[members].sum() - prizes[members].sum())
 
 
 @pytest.mark.slow

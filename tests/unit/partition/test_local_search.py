@@ -5,27 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from functools import partial
-from types import SimpleNamespace
-from typing import cast
 
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import veilroute as vr
-from reference import World, best_partition, is_spread, qualifies
-from strategies import privacies, problems
-from veilroute import OutOfTimeError, Watch
-from veilroute.covering import FieldCosts, as_members, choose_stops, k_and_ell, prepare_task
+from reference import is_spread
+from veilroute import Watch
+from veilroute.covering import as_members, k_and_ell, prepare_task
 from veilroute.kernels import Tours, make_union, regroup
 from veilroute.partition import (
     ClassSpace,
     Grouping,
     LocalSearch,
     Partition,
-    find_partners,
     first_partition,
     greedy_partition,
     improve,
@@ -96,32 +90,6 @@ def make_building(num: int, visibility: vr.Visibility | None = None, num_trips: 
     return vr.Problem(domain, trips, labels[2 * num_trips :], visibility or vr.AtNode())
 
 
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(problem=problems(max_nodes=10, max_candidates=6), privacy=privacies(), seed=st.integers(0, 2))
-def test_as_good_as_the_optimum_on_a_handful(problem: vr.Problem, privacy: vr.Privacy, seed: int) -> None:
-    task = prepare_task(problem)
-    found = partition_local_search(problem, task, k_and_ell(problem, task, privacy), seed=seed, watch=Watch())
-    world = World(problem)
-    position_of = {member: at for at, member in enumerate(problem.counted)}
-    groups = [tuple(position_of[task.members[i]] for i in group) for group in found.classes]
-    assert all(qualifies(group, privacy, world.apart) for group in groups)
-    everybody = [*itertools.chain.from_iterable(found.classes), *found.left_out]
-    assert sorted(everybody) == list(range(len(task.members)))
-    _, num_best, best = best_partition(problem, privacy)
-    num_grouped = sum(map(len, groups))
-    assert num_grouped == num_best
-    if num_grouped:
-        mac = sum(world.ac[tuple(sorted(group))] for group in groups) / num_grouped
-        # All members fit into one union; with several posts each, walks past the chosen ones may cost more.
-        has_all_posts = isinstance(problem.visibility, vr.AtNode)
-        assert mac == pytest.approx(best, abs=1e-9) if has_all_posts else mac >= float(best or 0) - 1e-9
-        assert found.improvements[-1].num_anonymized == num_grouped
-        assert found.improvements[-1].mac == pytest.approx(mac, abs=1e-9)
-    assert not found.is_optimal
-    assert not found.is_stopped
-
-
 A1, A2, A3, B1, B2, B3 = range(6)
 
 
@@ -154,34 +122,6 @@ def test_moves(
     found = improve(space, make_grouping(space, before), seed=0, effort=0, watch=Watch())
     check(space, found, privacy)
     assert named(space, found) == after
-
-
-def test_strays_join_a_class_until_it_is_full() -> None:
-    """Of seven with k = 3 three begin a class, three another; the last joins. Of five two join the only class."""
-    for num, sizes in ((5, [5]), (7, [3, 4])):
-        space = make_space(make_star(1, num, [(0, i + 1) for i in range(num)]), vr.Privacy(3))
-        first = greedy_partition(space, Watch())
-        assert sorted(map(len, first.classes)) == sizes
-        assert not first.left_out
-
-
-@pytest.mark.parametrize("spread", ["witness", "all-pairs"])
-@pytest.mark.parametrize(
-    ("visibility", "num_trips"), [(vr.AtNode(), 1), (vr.AtNode(), 2), (vr.WithinDistance(2), 1), (vr.LineOfSight(4), 2)]
-)
-def test_buildings(visibility: vr.Visibility, num_trips: int, spread: str) -> None:
-    problem = make_building(40, visibility, num_trips)
-    for k, ell in ((2, 1), (3, 6)):
-        privacy = vr.Privacy(k, ell, spread=spread)
-        space = make_space(problem, privacy)
-        first = greedy_partition(space, Watch())
-        check(space, first, privacy)
-        found = improve(space, first, seed=1, effort=20_000, watch=Watch())
-        check(space, found, privacy)
-        assert found.num_grouped == 40 >= first.num_grouped
-        assert found.num_grouped > first.num_grouped or found.total <= first.total + 1e-9
-        assert improve(space, first, seed=1, effort=20_000, watch=Watch()) == found
-        assert improve(space, found, seed=2, effort=0, watch=Watch()).total <= found.total + 1e-9
 
 
 @pytest.mark.parametrize(("num", "k", "effort", "part"), [(300, 2, 100_000, 0.85), (28, 9, 0, 0.98)])
@@ -388,56 +328,3 @@ def test_few_members_and_large_k() -> None:
     assert partition(make_building(3), vr.Privacy(4)).left_out == (0, 1, 2)
     with pytest.raises(vr.VeilrouteError, match="k: expected at most 12 for the partitioner local-search, got 13"):
         partition(problem, vr.Privacy(13))
-
-
-@pytest.mark.parametrize("num_apart", [0, 3])
-def test_partners_are_the_cheapest_pairs(num_apart: int) -> None:
-    rng = np.random.default_rng(num_apart)
-    num, k, trips = 30, 3, 2
-    costs = rng.integers(10, 30, (trips, num, num)).astype(float)
-    costs += costs.transpose(0, 2, 1)
-    weights = rng.random((trips, num)) + 0.5
-    fixed = rng.random(num)
-    compatible = rng.random((num, num)) < 0.4
-    compatible |= compatible.T
-    apart = rng.random((num, num)) < 0.5
-    np.fill_diagonal(compatible, False)
-    compatible[0] = compatible[:, 0] = False
-    space = SimpleNamespace(k=k, weights=weights, fixed=fixed, pair_costs=costs, compatible=compatible, far=apart)
-    partners, least = find_partners(cast("ClassSpace", space), 8, num_apart)
-    for a in range(num):
-        shares = {
-            b: float((costs[:, a, b] * (weights[:, a] + weights[:, b])).sum()) - fixed[a] - fixed[b]
-            for b in np.flatnonzero(compatible[a]).tolist()
-        }
-        order = sorted(shares, key=lambda b: (round(shares[b], 9), b))
-        begin = [b for b in order if apart[a, b]][:num_apart]
-        wanted = [*begin, *(b for b in order if b not in begin)][:8]
-        assert partners[a].tolist() == wanted + [-1] * (8 - len(wanted))
-        if len(order) >= k - 1:
-            kth = np.sort(costs[:, a, order], axis=1)[:, k - 2]
-            assert least[a] == pytest.approx(float(kth @ weights[:, a]) - fixed[a])
-        else:
-            assert least[a] == 0
-
-
-def test_stops_are_posts_and_walks_past_them_cost_hardly_more() -> None:
-    space = make_space(make_building(40, vr.WithinDistance(3)), vr.Privacy(3))
-    assert isinstance(space.prices_of, FieldCosts)
-    first = greedy_partition(space, Watch())
-    running = LocalSearch(space, first, seed=0, watch=Watch())
-    running.descend(Watch())
-    groups = running._groups
-    priced = float(groups.shares[groups.sizes > 0].sum())
-    exact = running.grouping().total
-    assert exact <= priced + 1e-9
-    assert priced <= 1.02 * exact
-    task = space.task
-    partners = np.full((space.num, 1), -1, dtype=np.int64)
-    stops = choose_stops(task, space.order, partners, Watch())
-    for at, member in enumerate(space.order.tolist()):
-        mine = stops.stops[stops.ptr[at] : stops.ptr[at + 1]]
-        alone = (stops.from_start[0, mine] + stops.to_goal[0, mine]).min()
-        assert alone == pytest.approx(task.base_costs[0, member])
-    with pytest.raises(OutOfTimeError):
-        choose_stops(task, space.order, partners, Watch(should_stop=lambda: True))

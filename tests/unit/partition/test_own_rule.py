@@ -109,24 +109,6 @@ def test_an_own_rule_is_obeyed_and_its_optimum_found(seed: int, num_trips: int, 
     assert check(searched, rule, price) == pytest.approx([grouped, cost], abs=1e-9)
 
 
-@pytest.mark.parametrize(("seed", "num", "rivals"), [(6, 15, 10), (7, 15, 10), (8, 39, 60)])
-def test_more_members_under_an_own_rule(seed: int, num: int, rivals: int) -> None:
-    problem, task, rule = make(seed, num, rivals=rivals)
-    price = Prices(task)
-    found = partition_exact(problem, task, rule, seed=0, watch=Watch())
-    assert found.is_optimal and found.certificate is not None
-    grouped, cost = check(found, rule, price)
-    if num > 20:
-        assert grouped == num
-    else:
-        by_table = partition_by_bitmask(problem, task, rule, watch=Watch())
-        assert by_table.is_optimal
-        assert check(by_table, rule, price) == pytest.approx([grouped, cost], abs=1e-9)
-    by_search = check(partition_local_search(problem, task, rule, seed=0, watch=Watch()), rule, price)
-    assert by_search[0] == grouped
-    assert cost - 1e-9 <= by_search[1] <= 1.2 * cost
-
-
 def test_a_rule_may_end_the_growth_of_sets() -> None:
     """Nothing but triples: what is told about growth keeps larger sets from being priced, and changes no result."""
 

@@ -80,19 +80,6 @@ def test_a_programme_that_is_stopped_gives_what_it_has(beta: float) -> None:
     assert paid[0] > 1.5 * paid[-1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("beta", [0.5, 0.4, 1 / 3])
-def test_several_hundred_candidates_are_no_more_expensive_than_in_a_partition(beta: float) -> None:
-    problem = large(seed=2, num=300)
-    drawn = vr.solve(problem, vr.Privacy(risk=beta, mechanism="randomised"))
-    assert drawn.status == "optimal" and drawn.claims.hidden_mass == pytest.approx(1.0)
-    assert len(drawn.hidden_classes) <= len(problem.candidates)
-    parted = vr.solve(problem, vr.Privacy(risk=beta), time_limit_s=2)
-    assert parted.claims.hidden_mass is not None and drawn.claims.expected_mac is not None
-    if parted.claims.hidden_mass > 1 - 1e-9:
-        assert drawn.claims.expected_mac <= (parted.claims.expected_mac or 0.0) * (1 + 1e-9)
-
-
 def test_it_ends_where_thousands_of_classes_cost_nothing() -> None:
     domain = vr.grid_domain(["." * 64])
     problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 63))], [(0, i) for i in range(1, 31)])
@@ -100,3 +87,13 @@ def test_it_ends_where_thousands_of_classes_cost_nothing() -> None:
     assert playbook.status == "optimal"
     assert playbook.claims.expected_mac == 0
     assert playbook.claims.worst_posterior == pytest.approx(1 / 30)  # all routes are the same one
+
+
+def test_everybody_is_hidden_if_being_together_costs_nothing_but_rounding() -> None:
+    """So did this never end: the programme took what dropping somebody costs for nothing as well."""
+    rooms = vr.generate_rooms(seed=11)
+    start, goal = rooms.label(0), rooms.label(rooms.num_nodes - 1)
+    problem = vr.Problem(rooms, [vr.Trip(start, goal)], vr.draw_candidates(rooms, start, goal, 8, seed=1))
+    playbook = vr.solve(problem, vr.Privacy(risk=0.5, m=5, mechanism="randomised"))
+    assert playbook.status == "optimal" and playbook.claims.hidden_mass == pytest.approx(1)
+    assert playbook.claims.expected_mac == pytest.approx(0, abs=1e-9)

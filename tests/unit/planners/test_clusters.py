@@ -74,23 +74,6 @@ def test_fewer_members_than_k_are_no_cluster() -> None:
     assert clusters_of(problem, 3) == []
 
 
-def test_listed_clusters_do_not_depend_on_the_seed() -> None:
-    """Dealt by threes as listed, the two heaps are clusters from the start; a shuffle may join them."""
-    heaps = [[(0, 1), (0, 2), (0, 3)], [(0, 36), (0, 37), (0, 38)]]
-    problem = vr.Problem(corridor(40), [vr.Trip((0, 0), (0, 39))], [*heaps[0], *heaps[1]])
-    found = [clusters_of(problem, 3, seed, cluster_order="listed") for seed in range(10)]
-    assert found == [[(heaps[0], (0, 2)), (heaps[1], (0, 37))]] * 10
-    assert len({len(clusters_of(problem, 3, seed)) for seed in range(10)}) == 2
-
-
-def test_those_left_over_join_the_last_listed_cluster() -> None:
-    """Five cells and k = 2: the last three begin together, and stay."""
-    cells = [(0, 1), (0, 2), (0, 20), (0, 38), (0, 39)]
-    problem = vr.Problem(corridor(41), [vr.Trip((0, 0), (0, 40))], cells)
-    (first, _), (last, _) = clusters_of(problem, 2, cluster_order="listed")
-    assert (first, last) in ((cells[:2], cells[2:]), (cells[:3], cells[3:]))
-
-
 def test_the_way_to_a_centre_can_be_aimed_at_the_goal() -> None:
     """In an open square all staircases to the far corner are shortest; one of them follows the side with the goal."""
     square = vr.grid_domain(["....."] * 5)
