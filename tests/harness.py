@@ -294,14 +294,12 @@ def methods(case: Case) -> Iterator[Method]:
 
     way = rng.choice(sorted(WAYS))
     yield Method("pbp", "pbp", {}, {} if case.privacy.risk is not None else WAYS[way], whole, is_whole, is_whole)
-    local = {"partitioner": "local-search"}
-    yield Method(
-        "pbp, local search",
-        "pbp",
-        local,
-        {"effort": rng.choice((0, 50, 500)), "rows": rng.choice((40, 4096))},
-        shares_best=is_whole,
-    )
+    local = {"effort": rng.choice((0, 50, 500)), "rows": rng.choice((40, 4096))}
+    # All who are few, stand at one post each and are counted fit into one union, which is grouped as well as can be.
+    is_one = len(case.world.coverable) <= 6 and isinstance(case.problem.visibility, vr.AtNode) and case.is_counting
+    reaches = whole if is_one and local["rows"] > 40 and local["effort"] else None
+    options = {"partitioner": "local-search"}
+    yield Method("pbp, local search", "pbp", options, local, reaches, shares_best=is_whole)
     yield Method("m-pbp", "m-pbp", {"partitioner": rng.choice(("exact", "local-search"))}, parts_best=True)
     yield Method(
         "fleet",

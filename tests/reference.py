@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -308,6 +308,32 @@ class Best:
         return self.total / self.worth if self.worth > 0 else None
 
 
+def best_of(classes: Iterable[tuple[Group, float, float]], everybody: Sequence[int]) -> Best:
+    """The best choice of disjoint classes, of each of which its worth and its share are told.
+
+    Of every set of candidates: its first one is left out, or in one of the classes that the set holds.
+    """
+    masked = [(_mask(group), worth, share) for group, worth, share in classes]
+    found = {0: Best(0.0, 0.0)}
+
+    def best_within(left: int) -> Best:
+        if left not in found:
+            first = left & -left
+            best = best_within(left ^ first)
+            for mask, worth, share in masked:
+                if mask & first and mask & ~left == 0:
+                    rest = best_within(left ^ mask)
+                    other = Best(worth + rest.worth, share + rest.total)
+                    if other.worth > best.worth + SLACK or (
+                        other.worth > best.worth - SLACK and other.total < best.total
+                    ):
+                        best = other
+            found[left] = best
+        return found[left]
+
+    return best_within(_mask(everybody))
+
+
 class Reference:
     """What a privacy asks of a problem's partitions, and the best of all of them."""
 
@@ -418,24 +444,4 @@ class Reference:
         return self.best if self.privacy.m is None else self._best(self.whole_shares)
 
     def _best(self, shares: dict[Group, float]) -> Best:
-        """Of every set of candidates: its first one is left out, or in one of the classes that the set holds."""
-        classes = [(_mask(group), self.worth(group), share) for group, share in shares.items()]
-        found = {0: Best(0.0, 0.0)}
-
-        def best_of(left: int) -> Best:
-            if left in found:
-                return found[left]
-            first = left & -left
-            best = best_of(left ^ first)
-            for mask, worth, share in classes:
-                if mask & first and mask & ~left == 0:
-                    rest = best_of(left ^ mask)
-                    other = Best(worth + rest.worth, share + rest.total)
-                    if other.worth > best.worth + SLACK or (
-                        other.worth > best.worth - SLACK and other.total < best.total
-                    ):
-                        best = other
-            found[left] = best
-            return best
-
-        return best_of(_mask(self.world.coverable))
+        return best_of([(group, self.worth(group), share) for group, share in shares.items()], self.world.coverable)

@@ -1,8 +1,8 @@
 """The best playbooks of small problems by scipy: the definitions of docs/theory.rst written out literally.
 
-Partitions: a binary variable for each set that qualifies. Randomised playbooks: a variable for each set of members that
-stand apart, of whatever size, and each of its members; so it is tested as well that classes of ceil(1 / beta) members
-are enough. What sets cost is worked out by tests/reference.py, one walk after the other.
+Partitions: all of them, by tests/reference.py, which also works out what sets cost. Randomised playbooks: a variable
+for each set of members that stand apart, of whatever size, and each of its members; so it is tested as well that classes
+of ceil(1 / beta) members are enough.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scipy.sparse import coo_array
 
 import veilroute as vr
 from plain_cliques import heaviest_area
-from reference import World
+from reference import World, best_of
 from strategies import build_domain
 
 BETAS = (0.5, 0.5, 0.4, 1 / 3, 0.35, 0.6, 0.25, 0.9, 0.7, 0.3)
@@ -148,26 +148,10 @@ class Oracle:
     def partition(self) -> Best:
         """Over all sets that qualify: the most hidden probability, then the least that it costs."""
         priced = [(group, self.ways(group)) for group in self.groups if self.is_class(group)]
-        classes = [(group, ways) for group, ways in priced if len(ways)]
-        if not classes:
-            return Best(0.0, None)
-        masses = np.array([self.prior[list(group)].sum() for group, _ in classes])
-        costs = np.array([(ways @ self.prior[list(group)]).min() for group, ways in classes])
-        holds = np.array([[i in group for group, _ in classes] for i in range(self.prior.size)], dtype=float)
-        once = LinearConstraint(holds, -np.inf, 1)
-        most = self._choose(-masses, [once])
-        chosen = self._choose(costs, [once, LinearConstraint(masses, masses[most].sum() - 1e-9, np.inf)])
-        hidden = float(masses[chosen].sum())
-        return Best(hidden, float(costs[chosen].sum()) / hidden)
-
-    @staticmethod
-    def _choose(costs: Numbers, constraints: list[LinearConstraint]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        found = milp(
-            _FINE * costs, integrality=np.ones(costs.size), bounds=Bounds(0, 1), constraints=constraints,
-            options={"mip_rel_gap": 0},
-        )  # fmt: skip
-        assert found.success, found.message
-        return np.asarray(found.x > 0.5)
+        masses = {group: float(self.prior[list(group)].sum()) for group, _ in priced}
+        classes = [(g, masses[g], float((ways @ self.prior[list(g)]).min())) for g, ways in priced if len(ways)]
+        found = best_of(classes, range(self.prior.size))
+        return Best(found.worth, found.mean)
 
     def randomised(self) -> Best:
         """Over all ways to share probabilities out; who is hidden is hidden with all of it."""

@@ -123,11 +123,10 @@ READINGS = (("witness", 1), ("witness", 5), ("all-pairs", 5), ("all-pairs", 15))
 @contextmanager
 def last_steps(**limits: float) -> Iterator[None]:
     """No problem is too small for the last steps, and no integer programme ends the work before them."""
-    lowered = {"_EFFORT_PER_MEMBER": 200, "_FIRST_NODES": 0, **limits}
     with ExitStack() as stack:
-        stack.enter_context(other_limits(combined=0, many_columns=0))
+        stack.enter_context(other_limits(combined=0, many_columns=0, effort=200))
         stack.enter_context(patch.object(columns, "_round"))
-        for name, value in lowered.items():
+        for name, value in {"_FIRST_NODES": 0, **limits}.items():
             stack.enter_context(patch.object(columns, name, value))
         yield
 

@@ -80,28 +80,6 @@ def test_a_kernel_follows_the_kernels_that_it_calls(house: House) -> None:
     assert house.call() == "20"
 
 
-def test_entries_of_other_versions_are_removed_and_those_of_another_python_kept(house: House) -> None:
-    assert house.call() == "20"
-    [name] = {name for name in house.entries() if name.startswith("outer.outer-")}
-    python = f".py{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}."
-    assert python in name
-    sources, tools, *_ = name.partition(python)[2].split(".")
-    written_by = {
-        "numba itself": f"outer.outer-5{python}nbi",
-        "numba itself, too": f"outer.outer-5{python}1.nbc",
-        "another numba": name.replace(tools, "0" * len(tools)),
-        "other kernels": name.replace(sources, "0" * len(sources)),
-        "other kernels, of another Python": name.replace(sources, "0" * len(sources)).replace(python, ".py399."),
-        "a process that was killed": name.replace(sources, "0" * len(sources)) + ".tmp.0123",
-    }
-    kept = {name, name.replace(tools, "0" * len(tools)).replace(python, ".py399."), name + ".tmp.0123"}
-    for other in {*written_by.values(), *kept} - {name}:
-        (house.cache / other).touch()
-    assert house.call() == "20 1"
-    assert house.entries() & set(written_by.values()) == set()
-    assert house.entries() >= kept
-
-
 @pytest.mark.parametrize(
     "trouble",
     [  # nowhere to write, nothing to build on, and another way to read entries

@@ -9,7 +9,6 @@ import veilroute as vr
 from strategies import rooms
 from veilroute import Watch
 from veilroute.covering import MAX_TOUR, ClassWalks, TourCosts, prepare_task
-from veilroute.kernels import order_members
 
 
 def costs_of(problem: vr.Problem) -> TourCosts:
@@ -22,21 +21,6 @@ def costs_of(problem: vr.Problem) -> TourCosts:
 def length_of(costs: TourCosts, order: list[int]) -> float:
     steps = sum(costs.between[a, b] for a, b in pairwise(order))
     return float(costs.from_start[0, order[0]] + steps + costs.to_goal[0, order[-1]])
-
-
-def test_ways_past_few_members_are_hardly_longer_than_the_shortest() -> None:
-    costs = costs_of(rooms(30, seed=1))
-    num_shortest = 0
-    for seed in range(20):
-        members = np.sort(np.random.default_rng(seed).choice(30, 9, replace=False)).astype(np.int64)
-        order = np.empty(9, dtype=np.int64)
-        length = order_members(members, costs.from_start[0], costs.to_goal[0], costs.between, order)
-        assert sorted(order.tolist()) == members.tolist()
-        assert length == length_of(costs, order.tolist())
-        least = costs.costs(members.astype(np.int32)[None], Watch())[0, 0]
-        assert least <= length <= 1.1 * least
-        num_shortest += length == least
-    assert num_shortest >= 15
 
 
 def test_walk_of_a_large_class_costs_what_it_is_priced_at() -> None:

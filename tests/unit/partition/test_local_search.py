@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
-import numba
 import numpy as np
 import pytest
 
@@ -14,7 +13,6 @@ import veilroute as vr
 from reference import is_spread
 from veilroute import Watch
 from veilroute.covering import as_members, k_and_ell, prepare_task
-from veilroute.kernels import Tours, make_union, regroup
 from veilroute.partition import (
     ClassSpace,
     Grouping,
@@ -24,11 +22,6 @@ from veilroute.partition import (
     greedy_partition,
     improve,
     partition_local_search,
-)
-
-# These kernels have no entrance for Python: here they get one.
-exchange, find_cover, gather_union, list_classes = (
-    numba.njit(getattr(regroup, name).py_func) for name in ("exchange", "find_cover", "gather_union", "list_classes")
 )
 
 
@@ -148,122 +141,6 @@ def test_one_way_streets_leave_out_who_cannot_be_grouped() -> None:
         found = improve(space, greedy_partition(space, Watch()), seed=0, effort=1000, watch=Watch())
         check(space, found, privacy)
         assert named(space, found) == ([(0, 1), (2, 3)] if k == 2 else [])
-
-
-def make_tours(num: int, k: int, num_trips: int, seed: int, *, is_loose: bool = False) -> Tours:
-    """Members strewn over a square, one post each, some of which cannot be together."""
-    rng = np.random.default_rng(seed)
-    places = rng.random((num + 2 * num_trips, 2))
-    between = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
-    from_start, to_goal = between[num::2, :num].copy(), between[num + 1 :: 2, :num].copy()
-    between = between[:num, :num].copy()
-    there = from_start[:, :, None] + between + to_goal[:, None, :]
-    pair_costs = np.minimum(there, there.transpose(0, 2, 1))
-    base = from_start + to_goal
-    weights = 1.0 / base / num_trips
-    far = rng.random((num, num)) < 0.8
-    far |= far.T
-    np.fill_diagonal(far, False)
-    compatible = ~np.eye(num, dtype=np.bool_) if is_loose else far
-    everyone = np.arange(num + 1, dtype=np.int64)
-    return Tours(
-        k, num if is_loose else 2 * k - 1, is_loose, weights, (weights * base).sum(axis=0), pair_costs, compatible, far,
-        everyone, everyone[:-1], from_start, to_goal, between,
-    )  # fmt: skip
-
-
-def price(tours: Tours, group: Sequence[int]) -> float:
-    """By the definition: all orders tried; infinite for what is no class."""
-    members = list(group)
-    inside = tours.far[np.ix_(members, members)]
-    cliques = itertools.combinations(range(len(members)), tours.k)
-    if tours.is_loose:
-        is_class = any(inside[np.ix_(c, c)].sum() == tours.k * (tours.k - 1) for c in cliques)
-    else:
-        is_class = tours.k <= len(members) <= tours.max_size and inside.sum() == len(members) * (len(members) - 1)
-    if not is_class:
-        return np.inf
-    share = -float(tours.fixed[members].sum())
-    for trip in range(len(tours.weights)):
-        cost = min(
-            tours.from_start[trip, order[0]]
-            + sum(tours.between[a, b] for a, b in itertools.pairwise(order))
-            + tours.to_goal[trip, order[-1]]
-            for order in itertools.permutations(members)
-        )
-        share += float(cost * tours.weights[trip, members].sum())
-    return share
-
-
-@pytest.mark.parametrize(("num", "k", "num_trips", "is_loose"), [(6, 2, 1, False), (6, 2, 2, True), (7, 3, 1, False)])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_union_is_grouped_as_well_as_it_can_be(num: int, k: int, num_trips: int, is_loose: bool, seed: int) -> None:
-    tours = make_tours(num + 3, k, num_trips, seed, is_loose=is_loose)
-    members = np.random.default_rng(seed).permutation(num + 3)[:num].astype(np.int64)
-    union, rows, listed = make_union(num_trips, 1)
-    shares = {}
-    for size in range(1, num + 1):
-        for group in itertools.combinations(range(num), size):
-            shares[sum(1 << i for i in group)] = price(tours, members[list(group)].tolist())
-    gather_union(tours, members, num, union)
-    num_classes, _ = list_classes(k, tours.max_size, is_loose, num, np.inf, union, rows, listed)
-    priced = dict(zip(listed.masks[:num_classes].tolist(), listed.shares[:num_classes].tolist(), strict=True))
-    assert priced == pytest.approx({mask: share for mask, share in shares.items() if share < np.inf})
-    best = _best_cover(num, shares)
-    assert best[0] == 0, "the seeds are chosen so that nobody is left out"
-    # With somebody left out before, any cover is better; with nobody, only a cheaper one.
-    for now, num_out in ((0.0, 1), (best[1] + 0.01, 0), (best[1] + 1.0, 0), (best[1], 0)):
-        gap = now - gather_union(tours, members, num, union) - 1e-9 if num_out == 0 else np.inf
-        num_classes, _ = list_classes(k, tours.max_size, is_loose, num, gap, union, rows, listed)
-        found, _ = find_cover(num, num_classes, gap, now, num_out, listed)
-        assert (found < 0) == (now == best[1])
-        if found >= 0:
-            assert sum(listed.found_masks[:found].tolist()) == (1 << num) - 1
-            assert listed.found_shares[:found].sum() == pytest.approx(best[1])
-
-
-def _best_cover(num: int, shares: dict[int, float]) -> tuple[int, float]:
-    """How many are left out at least, and the least sum of shares then."""
-    best = {0: (0, 0.0)}
-    for mask in range(1, 1 << num):
-        first = mask & -mask
-        ways = [(best[mask ^ first][0] + 1, best[mask ^ first][1])]
-        for group, share in shares.items():
-            if group & first and group & mask == group and share < np.inf:
-                out, cost = best[mask ^ group]
-                ways.append((out, cost + share))
-        best[mask] = min(ways)
-    return best[(1 << num) - 1]
-
-
-@pytest.mark.parametrize("is_loose", [False, True])
-@pytest.mark.parametrize("seed", range(3))
-def test_exchanges(seed: int, is_loose: bool) -> None:
-    k, sizes, num_trips = 3, (3, 4), 2
-    num = sum(sizes)
-    tours = make_tours(num, k, num_trips, seed, is_loose=is_loose)
-    members = np.arange(num, dtype=np.int64)
-    own, others = set(range(sizes[0])), set(range(sizes[0], num))
-    for a, b in (*itertools.permutations(own, 2), *itertools.permutations(others, 2)):
-        tours.far[a, b] = True  # they are classes now
-    union, rows, listed = make_union(num_trips, 1)
-    gather_union(tours, members, num, union)
-    ways = {}
-    for leaving in (set(), *({x} for x in own)):
-        for coming in (set(), *({y} for y in others)):
-            one, other = (own - leaving) | coming, (others - coming) | leaving
-            if leaving or coming:
-                ways[tuple(sorted(one))] = price(tours, sorted(one)) + price(tours, sorted(other))
-    kind = (k, tours.max_size, is_loose, num, sizes[0], (-1, sizes[0]), (sizes[0] - 1, num))
-    below = np.inf
-    while exchange(*kind, below, union, rows.costs, listed)[0] == 2:
-        assert sum(listed.found_masks[:2].tolist()) == (1 << num) - 1
-        total = float(listed.found_shares[:2].sum())
-        assert total < below
-        first = tuple(i for i in range(num) if listed.found_masks[0] >> i & 1)
-        assert ways[first] == pytest.approx(total)
-        below = total - 1e-9
-    assert below == pytest.approx(min(ways.values()), abs=1e-8)
 
 
 def partition(problem: vr.Problem, privacy: vr.Privacy, seed: int = 0, watch: Watch | None = None) -> Partition:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise, permutations
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,7 +11,6 @@ import veilroute as vr
 from strategies import rooms
 from veilroute import Watch
 from veilroute.covering import k_and_ell, prepare_task
-from veilroute.kernels import find_strolls
 from veilroute.partition import Bounding, ClassSpace, Record, StrollSearch, greedy_partition, raise_by_strolls
 
 
@@ -35,32 +34,6 @@ def shares(space: ClassSpace, members: tuple[int, ...]) -> np.ndarray:
     mine = list(members)
     alone = (space.weights * space.base_costs)[:, mine].sum(axis=1)
     return np.asarray(costs[0] * space.weights[:, mine].sum(axis=1) - alone)
-
-
-def test_strolls_that_remember_everybody_are_the_orders_of_sets() -> None:
-    rng = np.random.default_rng(4)
-    num, k = 6, 4
-    for _ in range(20):
-        first, last, worth = rng.uniform(0, 3, num), rng.uniform(0, 3, num), rng.uniform(-4, 1, num)
-        between = rng.uniform(0, 3, (num, num))
-        is_open = (rng.random((num, num)) < 0.9) & ~np.eye(num, dtype=bool)
-        near = np.array([[j for j in range(num) if j != i] for i in range(num)])
-        places = np.full((num, num), -1, dtype=np.int8)
-        np.put_along_axis(places, near, np.arange(num - 1, dtype=np.int8)[None], axis=1)
-        expected = min(
-            0.5 + 0.7 * (first[p[0]] + last[p[-1]] + sum(between[a, b] for a, b in pairwise(p)))
-            + worth[list(p)].sum()
-            for p in permutations(range(num), k)
-            if all(is_open[a, b] for a, b in pairwise(p))
-        )  # fmt: skip
-        sets, values = np.empty((num, k), dtype=np.int32), np.empty(num)
-        least, found = find_strolls(
-            np.arange(num), k, 0.7, 0.5, worth, first, last, between, is_open, near, places, 100.0, sets, values
-        )
-        assert least == pytest.approx(expected, abs=1e-9)
-        assert found > 0
-        assert values[:found].min() == least
-        assert all(len(set(row)) == k for row in sets[:found].tolist())
 
 
 @pytest.mark.parametrize(

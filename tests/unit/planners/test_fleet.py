@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.covering import as_members
 from veilroute.kernels import join_tours
-from veilroute.partition import DayTours
 from veilroute.planners import order_rates
 
 CITY = vr.generate_streets(20, 20, seed=2)
@@ -119,23 +117,6 @@ def test_rates_are_shared_out() -> None:
     other = vr.solve(vr.Problem(CITY, [vr.Trip(0, 0)], HOMES[:9]), vr.Privacy(k=2))
     with pytest.raises(vr.InvalidInputError, match="partition: expected a playbook of the same problem and privacy"):
         plan(partition=other)
-
-
-def test_days_cost_what_their_tours_do_and_classes_what_joins_their_members() -> None:
-    """On a line with the depot at 0 and members at 1, 2 and 3; a stop pays a thirtieth of its own way as well."""
-    places = np.array([1.0, 2.0, 3.0, 0.0])
-    between = np.abs(places[:, None] - places)
-    always = DayTours(between, np.array([1.0, 0.0, 0.0]), seed=1)
-    for groups, furthest, visited in (([(0,), (1, 2)], 1, 1), ([(0, 1), (2,)], 2, 1 + 2), ([(0, 2), (1,)], 3, 1 + 3)):
-        assert always.judge([as_members(each) for each in groups]) == pytest.approx(2 * furthest + visited / 15)
-    days = DayTours(between, np.array([1.0, 0.5, 0.5]), seed=1)
-    assert days.is_touched(as_members((1, 2))) == pytest.approx(1 - 0.5**2)
-    days.draw([as_members((0,))])  # from every tour it is 2 to the second and back, 4 to the third, and 1 between them
-    for share, joined in ((0.5, 2 + 0.5), (0.7, 2 + 0.7), (1.0, 2 + 1.0)):
-        assert days.estimate(share)(as_members((1, 2))) == pytest.approx(0.75 * (joined + (2 + 3) / 15))
-    days.draw([as_members((0,)), as_members((1, 2))])  # everybody is on some tours: what counts are the others
-    assert days.estimate(1.0)(as_members((2,))) == pytest.approx(0.5 * (4 + 3 / 15))
-    assert days.judge([as_members((0, 1, 2))]) == pytest.approx(2 * 3 + (1 + 2 + 3) / 15)
 
 
 def test_the_time_is_kept_and_a_stop_gives_the_best_so_far() -> None:

@@ -225,18 +225,6 @@ def test_classes_that_fall_short_or_stand_too_close_are_left_out_and_never_group
     assert classes_of(reuse(later, some, ell=0)) == classes_of(some)
 
 
-def test_the_trip_after_that_reuses_the_newer_playbook(earlier: vr.Playbook, building: vr.Domain) -> None:
-    trio = next(group.members for group in earlier.classes if len(group.members) == 3)
-    second, third = (vr.Problem(building, [vr.Trip(end, (2, 1))], earlier.candidates) for end in trio[:2])
-    first_twice = [reuse(second, earlier), reuse(third, earlier)]
-    assert linked(first_twice)[trio[2]] == {trio[2]}, "both lost one, and only one is left in both"
-    chain = [earlier, reuse(second, earlier)]
-    chain.append(reuse(third, chain[-1]))
-    assert all(len(possible) >= 2 for possible in linked(chain).values())
-    with pytest.raises(vr.NotAnonymizedError):
-        chain[-1].route_for(trio[2])
-
-
 @given(problem=problems(max_nodes=9, max_candidates=6, max_trips=3), privacy=privacies(), m=st.sampled_from([None, 3]))
 def test_a_chain_of_trips_leaves_k_candidates_apart(problem: vr.Problem, privacy: vr.Privacy, m: int | None) -> None:
     privacy = vr.Privacy(privacy.k, privacy.ell, m, privacy.spread)
