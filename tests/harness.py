@@ -294,7 +294,7 @@ def methods(case: Case) -> Iterator[Method]:
 
     way = rng.choice(sorted(WAYS))
     yield Method("pbp", "pbp", {}, {} if case.privacy.risk is not None else WAYS[way], whole, is_whole, is_whole)
-    local = {"effort": rng.choice((0, 50, 500)), "rows": rng.choice((40, 4096))}
+    local: dict[str, float] = {"effort": rng.choice((0, 50, 500)), "rows": rng.choice((40, 4096))}
     # All who are few, stand at one post each and are counted fit into one union, which is grouped as well as can be.
     is_one = len(case.world.coverable) <= 6 and isinstance(case.problem.visibility, vr.AtNode) and case.is_counting
     reaches = whole if is_one and local["rows"] > 40 and local["effort"] else None
@@ -594,19 +594,17 @@ class Tally:
     dimensions: Counter[str] = field(default_factory=Counter)
     methods: Counter[str] = field(default_factory=Counter)
     differences: dict[int, list[str]] = field(default_factory=dict)
-    by_dimension: Counter[str] = field(default_factory=Counter)
 
     def add(self, case: Case) -> None:
         self.problems += 1
         self.dimensions.update(case.dimensions)
         if wrong := compare(case, lambda name: self.methods.update([name])):
             self.differences[case.seed] = wrong
-            self.by_dimension.update(case.dimensions)
 
     def lines(self) -> Iterator[str]:
         yield f"{self.problems} problems, {sum(self.methods.values())} comparisons, {len(self.differences)} differ"
         for name, num in sorted(self.dimensions.items()):
-            yield f"  {num:6} {name}" + (f", {self.by_dimension[name]} differ" if self.by_dimension[name] else "")
+            yield f"  {num:6} {name}"
         yield "by method:"
         yield from (f"  {num:6} {name}" for name, num in sorted(self.methods.items()))
 

@@ -132,6 +132,18 @@ def set_partitions(items: list[int]) -> Iterator[list[list[int]]]:
                 yield [[first, *others], *partition]
 
 
+def qualifies(group: Sequence[int], privacy: vr.Privacy, apart: list[list[float]]) -> bool:
+    """Whether a group has k members that stand apart, or all do; by distances, whatever else is near."""
+
+    def is_spread(members: Sequence[int]) -> bool:
+        pairs = combinations(members, 2)
+        return all(min(apart[i][j], apart[j][i]) >= privacy.ell * (1 - SLACK) for i, j in pairs)
+
+    if privacy.spread == "all-pairs":
+        return len(group) >= privacy.k and is_spread(group)
+    return any(is_spread(chosen) for chosen in combinations(group, privacy.k))
+
+
 def is_spread(members: Sequence[int], far: Flags, privacy: vr.Privacy) -> bool:
     """The rule of a privacy, as planners ask it."""
     return KAndEll.of(far, privacy.k, privacy.spread).qualifies(members)

@@ -1,8 +1,8 @@
 """The best playbooks of small problems by scipy: the definitions of docs/theory.rst written out literally.
 
 Partitions: all of them, by tests/reference.py, which also works out what sets cost. Randomised playbooks: a variable
-for each set of members that stand apart, of whatever size, and each of its members; so it is tested as well that classes
-of ceil(1 / beta) members are enough.
+for each set of members that stand apart, of whatever size, and each of its members; so it is tested as well that
+classes of ceil(1 / beta) members are enough.
 """
 
 from __future__ import annotations

@@ -146,11 +146,3 @@ def test_a_way_to_any_node_is_a_shortest_one() -> None:
         walk = engine.way_to(Node(node), 0, Watch())
         there = vr.Problem(building, [vr.Trip(start, building.label(node))], [building.label(5)])
         assert (walk[0], walk[-1], walk_cost(building, walk)) == (0, node, vr.cover(there, []).cost)
-
-
-@pytest.mark.parametrize("name", ["tie_break", "sighting"])
-def test_unknown_ties_are_refused(name: str) -> None:
-    building = vr.generate_rooms(12, 13, seed=3)
-    task = prepare_task(vr.Problem(building, [vr.Trip(building.label(0), building.label(9))], [building.label(5)]))
-    with pytest.raises(vr.VeilrouteError, match=f"{name}: expected one of"):
-        AStarEngine(task, "blind", **{name: "best"})  # type: ignore[arg-type]

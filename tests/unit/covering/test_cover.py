@@ -35,14 +35,6 @@ def test_a_walk_and_a_bound_when_stopped_at_once(engine: str, heuristic: str | N
     assert (found.status, found.lower_bound) == ("optimal", found.cost)
 
 
-def test_ties_go_to_the_state_that_was_generated_first() -> None:
-    """Two equal ways round a square: neighbours are generated in ascending order, so the lower one is taken."""
-    square = vr.Domain.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1] * 4)
-    problem = vr.Problem(square, [vr.Trip(0, 3)], [3])
-    for engine, heuristic in WAYS:
-        assert vr.cover(problem, [3], engine=engine, heuristic=heuristic).walk == (0, 1, 3)
-
-
 def test_arrays_grow_with_the_search_until_they_may_not() -> None:
     problem = in_rooms(6, 8)
     best = vr.cover(problem, problem.candidates, engine="fields")

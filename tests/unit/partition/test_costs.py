@@ -132,15 +132,6 @@ def test_the_best_partition_is_kept_and_others_are_not() -> None:
     assert watch.incumbent == made.improvements[-1]
 
 
-def test_a_search_that_finds_nothing_in_time_still_hides() -> None:
-    problem, task = make(8)
-    rule = k_and_ell(problem, task, vr.Privacy(k=2, ell=0))
-    best = BestPartition(rule, Costs(problem, task, Watch(should_stop=lambda: True)))
-    assert best.partition().classes == ()
-    made = best.partition(is_stopped=True)
-    assert made.is_stopped and sum(map(len, made.classes)) == 8
-
-
 @pytest.fixture
 def solve_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., vr.Playbook]:
     """Plan with a partitioner of the example package, as if it were installed."""

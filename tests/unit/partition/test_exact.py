@@ -10,16 +10,6 @@ from veilroute import Progress
 from veilroute.partition import other_limits
 
 
-@pytest.mark.parametrize(("num", "k"), [(16, 13), (15, 8), (16, 16)])
-def test_classes_too_large_for_tours_are_tried_by_tables(num: int, k: int) -> None:
-    domain = vr.generate_rooms(seed=1)
-    start, goal = domain.label(0), domain.label(9)
-    problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, num, seed=0))
-    playbook = vr.solve(problem, vr.Privacy(k=k))
-    assert playbook.status == "optimal"
-    assert len(playbook.classes) == 1
-
-
 def test_classes_too_large_for_anything_are_refused() -> None:
     domain = vr.generate_rooms(seed=1)
     start, goal = domain.label(0), domain.label(9)

@@ -130,19 +130,6 @@ def test_many_members_and_large_classes(num: int, k: int, effort: int, part: flo
     assert k > 2 or max(map(len, found.classes)) <= 3
 
 
-def test_one_way_streets_leave_out_who_cannot_be_grouped() -> None:
-    """From 0 two one-way roads to 7: a walk on one of them is never on the other."""
-    tails, heads = [0, 1, 2, 0, 4, 5], [1, 2, 7, 4, 5, 7]
-    domain = vr.Domain.from_edges(8, [*tails, 0, 6], [*heads, 6, 7], [1] * 8)
-    problem = vr.Problem(domain, [vr.Trip(0, 7)], [1, 2, 4, 5, 6])
-    for k in (2, 3):
-        privacy = vr.Privacy(k)
-        space = make_space(problem, privacy)
-        found = improve(space, greedy_partition(space, Watch()), seed=0, effort=1000, watch=Watch())
-        check(space, found, privacy)
-        assert named(space, found) == ([(0, 1), (2, 3)] if k == 2 else [])
-
-
 def partition(problem: vr.Problem, privacy: vr.Privacy, seed: int = 0, watch: Watch | None = None) -> Partition:
     return partition_local_search(
         problem, task := prepare_task(problem), k_and_ell(problem, task, privacy), seed=seed, watch=watch or Watch()

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.covering import far_matrix, prepare_task
-from veilroute.partition import Items
 
 NUM = 60
 
@@ -21,29 +19,6 @@ def large(seed: int = 1, num: int = NUM) -> vr.Problem:
     ranks = np.random.default_rng(seed).permutation(num) + 1
     candidates = vr.draw_candidates(domain, start, goal, num, seed=seed)
     return vr.Problem(domain, [vr.Trip(start, goal)], candidates, prior=(1 / ranks).tolist())
-
-
-@pytest.mark.parametrize(
-    ("beta", "size", "lesser"), [(0.5, 2, 0.0), (1 / 3, 3, 0.0), (0.4, 3, 0.5), (0.3, 4, 1 / 3), (0.9, 2, 1 / 9)]
-)
-def test_items_are_members_at_a_whole_share_and_at_the_rest(beta: float, size: int, lesser: float) -> None:
-    problem = large(num=5)
-    task = prepare_task(problem)
-    privacy = vr.Privacy(risk=beta, mechanism="randomised", ell=0)
-    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
-    items = Items.of(task, far, beta)
-    num = 10 if lesser else 5
-    assert items.rule.k == items.rule.largest == size
-    assert items.rule.num == len(items.parts) == len(items.task.members) == num
-    assert items.lesser == pytest.approx(lesser)
-    assert items.parts == pytest.approx([1.0] * 5 + [lesser] * (num - 5))
-    assert items.task.rates == pytest.approx(np.tile(task.rates, num // 5) * items.parts)
-    # All of a class's shares but one are whole, and nobody is in it twice.
-    assert items.rule.qualifies(range(size))
-    if lesser:
-        assert items.rule.qualifies([*range(size - 1), 5 + size - 1])
-        assert not items.rule.qualifies([*range(size - 1), 5])
-        assert not items.rule.qualifies([*range(size - 2), 5 + size - 2, 5 + size - 1])
 
 
 def check_stopped(book: vr.Playbook, best: vr.Playbook) -> None:

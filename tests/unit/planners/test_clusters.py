@@ -50,16 +50,6 @@ def test_two_heaps_become_two_clusters() -> None:
     assert sum(one == apart for one in found) >= 5
 
 
-def test_small_clusters_join_the_nearest_one() -> None:
-    """Five far cells and k = 2: nobody may be left alone."""
-    cells = [(0, 1), (0, 2), (0, 20), (0, 38), (0, 39)]
-    problem = vr.Problem(corridor(41), [vr.Trip((0, 0), (0, 40))], cells)
-    for seed in range(20):
-        found = clusters_of(problem, 2, seed)
-        assert sorted(cell for members, _ in found for cell in members) == cells  # type: ignore[type-var]
-        assert all(len(members) >= 2 for members, _ in found)
-
-
 @pytest.mark.parametrize(("middle", "home"), [(28, 0), (30, 1)])
 def test_a_small_cluster_joins_the_nearest_one_and_no_other(middle: int, home: int) -> None:
     """Three heaps of which the middle one is a single cell, nearer to the left one or to the right one."""

@@ -84,21 +84,6 @@ def test_a_playbook_its_file_without_the_map_and_its_classes_as_lists_give_the_s
     assert len({book.to_json() for book in made}) == 1
 
 
-def test_members_that_the_new_trip_cannot_cover_drop_out(ring6: vr.Domain) -> None:
-    earlier = vr.solve(vr.Problem(ring6, [vr.Trip(0, 0)], [1, 2, 3, 4]), vr.Privacy(k=4))
-    assert classes_of(earlier) == {frozenset({1, 2, 3, 4})}
-    # A newer map: the way from 2 leads to the exit, and no further.
-    cut = vr.Domain.from_edges(6, [0, 1, 2], [1, 2, 5], [1, 1, 1])
-    problem, lists = vr.Problem(cut, [vr.Trip(0, 5)], [1, 2, 3, 4]), [[1, 2, 3, 4]]
-    playbook = reuse(problem, lists)
-    assert set(playbook.uncoverable) == {3, 4}
-    assert classes_of(playbook) == {frozenset({1, 2})}
-    assert reuse(problem, lists, k=3).claims.num_anonymized == 0
-    # Its numbers may mean other places, and nothing says where these are: the playbook itself is refused.
-    with pytest.raises(vr.InvalidInputError, match="a playbook made on this very map"):
-        reuse(problem, earlier)
-
-
 def town(order: Sequence[int], *, closed: int | None = None, shift: float = 0.0, named: bool = False) -> vr.Domain:
     """A ring of eight junctions whose numbers are given in ``order``; without the street after junction ``closed``."""
     number = {place: i for i, place in enumerate(order)}
