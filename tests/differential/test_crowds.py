@@ -23,8 +23,6 @@ from veilroute.partition import (
     CrowdedSpace,
     CrowdStrolls,
     Prices,
-    anneal_classes,
-    greedy_partition,
     is_crowded,
     partition_by_columns,
 )
@@ -55,26 +53,21 @@ class Case:
         }
 
 
-def draw_space(seed: int, num: int, *, has_turns: bool = False) -> tuple[vr.Privacy, CrowdedSpace]:
-    rng = Random(f"crowds-{seed}")
-    side = rng.randint(5, 7) if num <= NUM else 8
+def draw_case(seed: int, *, has_turns: bool) -> Case:
+    rng, num = Random(f"crowds-{seed}"), NUM - has_turns
+    side = rng.randint(5, 7)
     domain = vr.generate_streets(side, side, seed=rng.randrange(1000), one_way_share=rng.choice((0.0, 0.3)))
     if has_turns:
         domain = with_rules(domain, Turns.of("dead-ends"))
     start, goal, *places = [domain.label(node) for node in rng.sample(range(domain.num_nodes), num + 2)]
     problem = vr.Problem(domain, [vr.Trip(start, rng.choice((start, goal)))], places)
-    spread = rng.choice(("witness", "witness", "witness", "all-pairs")) if num <= NUM else "witness"
+    spread = rng.choice(("witness", "witness", "witness", "all-pairs"))
     privacy = vr.Privacy(k=rng.choice((2, 3, 3, 4)), ell=rng.choice((60, 150, 250)), spread=spread)
     task = prepare_task(problem)
     if not FieldsEngine(task).will_have_table:  # with rules for turns junctions may have too many states
-        return draw_space(seed + 10_000, num, has_turns=has_turns)
+        return draw_case(seed + 10_000, has_turns=has_turns)
     space = CrowdedSpace(task, k_and_ell(problem, task, privacy))
     space.prepare(Watch())
-    return privacy, space
-
-
-def draw_case(seed: int, *, has_turns: bool) -> Case:
-    privacy, space = draw_space(seed, NUM - has_turns, has_turns=has_turns)
     costs, shares = {}, {}
     for size in range(privacy.k, space.num + 1):
         sets = np.array(list(combinations(range(space.num), size)), dtype=np.int32)
@@ -152,17 +145,6 @@ def check_strolls(case: Case, prices: Prices, rng: Random) -> None:
     assert found <= min(case.reduced(Prices(duals)).values()) + 1e-8
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_annealing_keeps_classes(seed: int) -> None:
-    space = draw_space(2000 + seed, 24)[1]
-    begin = greedy_partition(space, Watch())
-    found = anneal_classes(space, begin, Watch())
-    assert found.num_grouped == begin.num_grouped
-    assert found.total <= begin.total + 1e-12
-    assert all(space.rule.qualifies(members) for members in found.classes)
-    assert found.classes == anneal_classes(space, begin, Watch()).classes
-
-
 def test_all_stand_apart_where_all_pairs_must() -> None:
     domain = vr.generate_streets(7, 8, seed=10, one_way_share=0.5)
     start, goal, *places = [domain.label(node) for node in Random(10).sample(range(domain.num_nodes), 22)]
@@ -202,6 +184,8 @@ def test_a_stop_at_any_moment_leaves_a_plan_and_a_bound_that_holds() -> None:
 
 @pytest.mark.slow
 def test_the_same_bytes_for_any_number_of_threads() -> None:
-    problem = draw_space(7, 24)[0]
+    domain = vr.generate_streets(8, 8, seed=7)
+    start, goal, *places = [domain.label(node) for node in Random(7).sample(range(domain.num_nodes), 26)]
+    problem = vr.Problem(domain, [vr.Trip(start, goal)], places)
     alone, three = (vr.solve(problem, vr.Privacy(k=3, ell=250), workers=num).to_json() for num in (1, 3))
     assert alone == three

@@ -52,7 +52,7 @@ def all_distances(domain: vr.Domain, measure: str) -> Table:
         return [[_angle(a, b) * EARTH_RADIUS_M for b in places] for a in places]
     table = [[0.0 if a == b else math.inf for b in range(num)] for a in range(num)]
     tails, heads, costs = (array.tolist() for array in domain.edge_arrays())
-    weights = costs if measure == "cost" else domain.streets.lengths.tolist()
+    weights = costs if measure == "cost" else domain.streets.shortest.tolist()
     for tail, head, weight in zip(tails, heads, weights, strict=True):
         table[tail][head] = min(table[tail][head], weight)
         if measure == "walking":

@@ -106,12 +106,6 @@ def test_damage_is_compiled_again(house: House) -> None:
     assert house.call() == "20 1"
 
 
-def test_a_place_that_vanishes_meanwhile_stops_nobody(house: House) -> None:
-    remove = f"import shutil, pathlib\nshutil.rmtree({str(house.cache)!r})\npathlib.Path({str(house.cache)!r}).touch()"
-    imports, call = CALL.split("\n")
-    assert house.call(f"{imports}\n{remove}\n{call}") == "20"
-
-
 @pytest.mark.slow
 def test_processes_that_start_together(house: House) -> None:
     """With kernels that change meanwhile: each gets the result of the kernels that it loaded."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 import numpy as np
@@ -51,13 +50,6 @@ def test_the_first_partition_comes_with_a_mac_that_it_keeps_to(k: int) -> None:
         assert measured is not None
         total += float(measured[1][0])
     assert 0 < total / 30 <= first.mac + 1e-9
-
-
-def test_a_first_partition_needs_ways_back() -> None:
-    one_way = vr.Domain.from_edges(4, [0, 1, 2, 3], [1, 2, 3, 0], [1, 1, 1, 1])
-    problem = vr.Problem(one_way, [vr.Trip(0, 0)], [1, 2, 3])
-    first = first_partition(prepare_task(problem), KAndEll.of(~np.eye(3, dtype=bool), 2, "witness"))
-    assert first.mac == math.inf
 
 
 LINE = vr.grid_domain(["." * 90])

@@ -32,17 +32,6 @@ def test_cbp_leads_to_the_centroid_with_padding_in_front(m: int, corridor: vr.Pr
         assert m <= len(walk) <= m + 1
 
 
-def test_cbp_padding_is_drawn_for_each_class_and_trip(corridor: vr.Problem) -> None:
-    task = prepare_task(vr.Problem(corridor.domain, [vr.Trip((0, 5), (0, 5))] * 2, corridor.candidates))
-    drawn = [
-        Leads(task, seed, Watch()).find(Cluster(as_members(members), Node(9)), 60, trip).tobytes()
-        for members in ((0, 1), (0,))
-        for trip in (0, 1)
-        for seed in (3, 4)
-    ]
-    assert len(set(drawn)) == len(drawn)
-
-
 @pytest.mark.parametrize("engine", ["astar", "fields"])
 def test_memo_solves_no_set_twice_and_says_when_the_time_was_over(engine: str, corridor: vr.Problem) -> None:
     memo, watch = CoverMemo(prepare_task(corridor), engine=engine), Watch()
