@@ -168,18 +168,6 @@ def test_metaheuristics_keep_to_a_risk_and_to_the_time(solve_with: Callable[...,
     assert stopped.options["stopped_early"] and stopped.claims.num_anonymized == 14
 
 
-def test_a_budget_ends_a_metaheuristic_and_its_improvements_are_told(solve_with: Callable[..., vr.Playbook]) -> None:
-    problem, _ = make(40)
-    told: list[vr.Progress] = []
-    ends: list[vr.Playbook] = []
-    for options in ({"budget": 20}, {"cpu_s": 0.2}):
-        ends.append(solve_with(problem, vr.Privacy(k=3, ell=0), partitioner="vns", progress=told.append, **options))
-        assert not ends[-1].options.get("stopped_early", False)
-    found = list(dict.fromkeys(each.incumbent for each in told if each.incumbent is not None))
-    assert len(found) > 2
-    assert found[-1].mac == pytest.approx(ends[-1].mac)
-
-
 @pytest.mark.slow
 def test_the_study_of_the_package_gives_gaps_to_the_optimum(
     solve_with: Callable[..., vr.Playbook], tmp_path: Path

@@ -270,11 +270,3 @@ def test_what_is_no_partition_is_refused(partition: object, words: str, line5: v
     problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
     with pytest.raises(vr.InvalidInputError, match=words):
         reuse(problem, partition)
-
-
-def test_no_option_but_the_partition(line5: vr.Domain) -> None:
-    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
-    with pytest.raises(vr.InvalidInputError, match="reuse takes partition"):
-        vr.solve(problem, planner="reuse", partition=[[1, 2, 3]], partitioner="exact")
-    with pytest.raises(vr.InvalidInputError, match="optimal takes no options"):
-        vr.solve(problem, partition=[[1, 2, 3]])
