@@ -10,7 +10,7 @@ WORKERS ?= auto
 BROWSERS ?= 2
 # These tests compile most of the kernels, one after the other, which takes a minute when no cache is there. They run
 # beside lint and the pages, before the workers start: two workers would compile the same kernels at the same time.
-COMPILING := tests/differential/test_columns.py tests/differential/test_branch_and_bound.py tests/differential/test_optima.py
+COMPILING := tests/differential/test_columns.py tests/differential/test_branch_and_bound.py
 NOT_SLOW := -m "not slow"
 # `make test-all` counts which lines run, and says so when they are fewer than this many in a hundred.
 COVERED :=

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -236,10 +236,6 @@ class World:
                     heapq.heappush(waiting, (d + cost, *state))
         return found
 
-    def bounded_price(self, group: Sequence[int], m: int) -> float:
-        """The least that a group adds to MAC's sum when its members share their first ``m`` nodes on every trip."""
-        return self.bounded_least(group, m, lambda trip, i, cost: self.price_of(trip, i, cost))
-
     def bounded_least(self, group: Sequence[int], m: int, price: Callable[[int, int, float], float]) -> float:
         """The least sum over trips and members of a price, which is told the trip, the member and what it pays."""
         total = 0.0
@@ -322,6 +318,32 @@ class Best:
     def mean(self) -> float | None:
         """The mean of the objective; ``None`` where nobody is hidden."""
         return self.total / self.worth if self.worth > 0 else None
+
+
+def best_of(classes: Iterable[tuple[Group, float, float]], everybody: Sequence[int]) -> Best:
+    """The best choice of disjoint classes, of each of which its worth and its share are told.
+
+    Of every set of candidates: its first one is left out, or in one of the classes that the set holds.
+    """
+    masked = [(_mask(group), worth, share) for group, worth, share in classes]
+    found = {0: Best(0.0, 0.0)}
+
+    def best_within(left: int) -> Best:
+        if left not in found:
+            first = left & -left
+            best = best_within(left ^ first)
+            for mask, worth, share in masked:
+                if mask & first and mask & ~left == 0:
+                    rest = best_within(left ^ mask)
+                    other = Best(worth + rest.worth, share + rest.total)
+                    if other.worth > best.worth + SLACK or (
+                        other.worth > best.worth - SLACK and other.total < best.total
+                    ):
+                        best = other
+            found[left] = best
+        return found[left]
+
+    return best_within(_mask(everybody))
 
 
 class Reference:
@@ -434,30 +456,4 @@ class Reference:
         return self.best if self.privacy.m is None else self._best(self.whole_shares)
 
     def _best(self, shares: dict[Group, float]) -> Best:
-        """Of every set of candidates: its first one is left out, or in one of the classes that the set holds."""
-        classes = [(_mask(group), self.worth(group), share) for group, share in shares.items()]
-        found = {0: Best(0.0, 0.0)}
-
-        def best_of(left: int) -> Best:
-            if left in found:
-                return found[left]
-            first = left & -left
-            best = best_of(left ^ first)
-            for mask, worth, share in classes:
-                if mask & first and mask & ~left == 0:
-                    rest = best_of(left ^ mask)
-                    other = Best(worth + rest.worth, share + rest.total)
-                    if other.worth > best.worth + SLACK or (
-                        other.worth > best.worth - SLACK and other.total < best.total
-                    ):
-                        best = other
-            found[left] = best
-            return best
-
-        return best_of(_mask(self.world.coverable))
-
-
-def best_partition(problem: vr.Problem, privacy: vr.Privacy) -> tuple[int, int, float | None]:
-    """Coverable and anonymized counts and the optimal MAC, over all set partitions."""
-    reference = Reference(World(problem), privacy)
-    return len(reference.world.coverable), round(reference.best.worth), reference.best.mean
+        return best_of([(group, self.worth(group), share) for group, share in shares.items()], self.world.coverable)

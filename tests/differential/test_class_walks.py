@@ -12,8 +12,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import veilroute as vr
-from reference import adjacency, covering_cost, watchers
-from strategies import problems
 from veilroute import OutOfTimeError, Watch
 from veilroute.covering import ClassWalks, CoveringTask, FieldCosts, FieldsEngine, prepare_task
 from veilroute.covering.set_costs import set_costs
@@ -34,27 +32,6 @@ def all_sources(task: CoveringTask) -> dict[str, ClassWalks]:
         "ready": ClassWalks(task, ready),
         "fields": ClassWalks(task, fields),
     }
-
-
-@pytest.mark.slow
-@settings(max_examples=300)
-@given(problems(max_nodes=10))
-def test_walks_are_those_of_the_fields_engine(problem: vr.Problem) -> None:
-    task = prepare_task(problem)
-    assume(task.members)
-    graph = adjacency(problem.domain)
-    seen = [watchers(problem, problem.candidate_nodes[i]) for i in task.members]
-    engine, sources = FieldsEngine(task), all_sources(task)
-    for trip, size in itertools.product(range(task.num_trips), range(1, len(seen) + 1)):
-        for group in itertools.combinations(range(len(seen)), size):
-            expected = engine.find(group, trip)
-            cost = covering_cost(graph, task.starts[trip], task.goals[trip], [seen[i] for i in group])
-            for name, source in sources.items():
-                found = source.find(group, trip)
-                assert found.walk.tolist() == expected.walk.tolist(), name
-                assert (found.cost, found.status) == (expected.cost, expected.status)
-                assert found.cost == pytest.approx(cost)
-                assert all(seen[i] & set(found.walk.tolist()) for i in group) or not np.isfinite(cost)
 
 
 def city(seed: int, costs: str) -> vr.Domain:

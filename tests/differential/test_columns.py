@@ -1,4 +1,4 @@
-"""The bounds of column generation against scipy's integer programmes; its optima are in test_optima.py.
+"""The bounds of column generation against scipy's integer programmes; its optima are in tests/harness.py.
 
 The last steps of a proof (docs/theory.rst, Reduced-cost fixing) are for problems with more classes than a test can look
 at. Here they run on small ones: limits are lowered, lists are cut short, prices are let down, so that a gap is left;
@@ -26,18 +26,13 @@ from reference import is_spread
 from veilroute import Watch
 from veilroute.covering import Members, as_members, k_and_ell, prepare_task
 from veilroute.partition import (
-    Bounding,
     ClassSpace,
-    Columns,
     Grouping,
-    Prices,
     Proof,
     Record,
     columns,
-    master,
     other_limits,
     prove_cost,
-    scale_of,
 )
 
 
@@ -109,69 +104,6 @@ def small_problem(rng: Random, *, num: int, privacy: vr.Privacy, m: int | None =
     return Small(space, sets, np.array(shares))
 
 
-@dataclass
-class Seen:
-    """How often the last steps were taken, and to which end."""
-
-    without_free: int = 0
-    raised: int = 0
-    with_cuts: int = 0
-    longer: int = 0
-    better: int = 0
-
-
-@contextmanager
-def last_steps(seen: Seen, **limits: float) -> Iterator[None]:
-    """No problem is too small for the last steps; they are watched."""
-    choose, search = columns._choose_without_free, columns._search_longer
-
-    def choose_watched(bounds: Bounding, found: Columns, record: Record) -> tuple[float, int]:
-        least, num_nodes = choose(bounds, found, record)
-        seen.without_free += 1
-        seen.raised += bounds.bound + 1e-9 < least
-        seen.with_cuts += bounds.bound + 1e-9 < least and bool(bounds.prices.useful_cuts)
-        return least, num_nodes
-
-    def search_watched(space: ClassSpace, record: Record, watch: Watch) -> bool:
-        before = record.best
-        is_better = search(space, record, watch)
-        seen.longer += 1
-        seen.better += is_better
-        assert is_better == (record.best is not before)
-        assert not (is_better and space.prefixes is not None)
-        return is_better
-
-    lowered = {"_EFFORT_PER_MEMBER": 200, **limits}
-    with ExitStack() as stack:
-        stack.enter_context(other_limits(combined=0, many_columns=0))
-        stack.enter_context(patch.object(columns, "_choose_without_free", choose_watched))
-        stack.enter_context(patch.object(columns, "_search_longer", search_watched))
-        for name, value in lowered.items():
-            stack.enter_context(patch.object(columns, name, value))
-        yield
-
-
-def let_down(small: Small, start: Grouping, rng: Random) -> Iterator[tuple[Record, Proof]]:
-    """The last step at prices that are too low by chance, some next to nothing: the bound is poor, the classes many."""
-    space = small.space
-    begun = Bounding(space, small.num_left_out, Watch(), scale_of(start.total, space.num - small.num_left_out))
-    begun.offer(space.simple_prices(), 0.0)
-    begun.add(space.columns_of(start))
-    begun.run(start.total)
-    best = begun.prices
-    everything = space.columns_of(
-        Grouping.of(np.ones(space.num), dict(zip(small.sets, small.shares.tolist(), strict=True)))
-    )
-    for choices in ((0, 0, 1e-12, -1e-12, 0.5, 0.9, 1, 1), (0, 1, 1), (0, 0.99)):
-        parts = np.array([rng.choice(choices) for _ in best.duals])
-        begun.prices = Prices(np.minimum(best.duals, parts * best.duals), best.cuts, best.cut_duals)
-        # The best prices may be some at which classes had a negative reduced cost: the bound is less by that.
-        least = float(begun.prices.reduce(everything.sets, everything.shares).min())
-        begun.bound = begun.value_of(begun.prices, min(least, 0.0) - 1e-9)
-        record = Record(start, Watch())
-        yield record, columns._settle(begun, record)
-
-
 def check_claims(small: Small, record: Record, proof: Proof) -> None:
     """The plan costs at least the optimum, the bound is at most that, and both are about as many members."""
     slack = 1e-9 * max(1.0, small.optimum)
@@ -188,89 +120,46 @@ READINGS = (("witness", 1), ("witness", 5), ("all-pairs", 5), ("all-pairs", 15))
 """Everybody far from everybody; classes of any size; members who must stand apart; so many that some are left out."""
 
 
-def check_last_steps(seeds: range) -> Seen:
-    """Many small problems, each proved in several ways from a poor partition."""
-    seen = Seen()
-    num_left_out = num_proved = 0
+@contextmanager
+def last_steps(**limits: float) -> Iterator[None]:
+    """No problem is too small for the last steps, and no integer programme ends the work before them."""
+    with ExitStack() as stack:
+        stack.enter_context(other_limits(combined=0, many_columns=0, effort=200))
+        stack.enter_context(patch.object(columns, "_round"))
+        for name, value in {"_FIRST_NODES": 0, **limits}.items():
+            stack.enter_context(patch.object(columns, name, value))
+        yield
+
+
+@pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 600), marks=pytest.mark.slow)], ids=str)
+def test_bounds_hold_against_integer_programmes_over_all_classes(seeds: range) -> None:
+    """Many small problems, each proved from a poor partition to the end, with lists cut short, and stopped early."""
+    num_left_out = num_proved = num_open = 0
     for seed in seeds:
         rng = Random(seed)
         spread, ell = READINGS[seed % len(READINGS)]
-        small = small_problem(
-            rng,
-            num=rng.randint(7, 10),
-            privacy=vr.Privacy(k=rng.choice([2, 2, 3]), ell=ell, spread=spread),
-            m=rng.choice([None, None, None, 12, 30]),
-            num_trips=rng.choice([1, 2]),
-        )
+        privacy = vr.Privacy(k=rng.choice([2, 2, 3]), ell=ell, spread=spread)
+        m, num_trips = rng.choice([None, None, None, 12, 30]), rng.choice([1, 2])
+        small = small_problem(rng, num=rng.randint(7, 10), privacy=privacy, m=m, num_trips=num_trips)
         if small.num_left_out == small.space.num or not small.optimum > 0:
             continue
         num_left_out += small.num_left_out > 0
         start = small.poor_partition(rng)
-        # To the end, with the help of nothing but the last steps.
-        record = Record(start, Watch())
-        with last_steps(seen, _FIRST_NODES=0, _WIDE_GAP=0.0), patch.object(columns, "_round"):
-            proof = prove_cost(small.space, record, Watch())
-        check_claims(small, record, proof)
-        assert proof.bound == pytest.approx(small.optimum, rel=1e-8)
+        looks = chain(repeat(False, rng.randint(5, 120)), repeat(True))
+        short = {"MAX_COLUMNS": rng.choice([3, 10, 40]), "MAX_ENUMERATED": rng.choice([20, 60, 200])}
+        ways: list[tuple[Watch, dict[str, float]]] = [
+            (Watch(), {"_WIDE_GAP": 0.0}),
+            (Watch(), {"_WIDE_GAP": math.inf, **short}),
+            (Watch(should_stop=partial(next, looks)), {}),
+        ]
+        for at, (watch, limits) in enumerate(ways):
+            record = Record(start, watch)
+            with last_steps(**limits):
+                proof = prove_cost(small.space, record, watch)
+            check_claims(small, record, proof)
+            is_proved = proof.bound == pytest.approx(small.optimum, rel=1e-8)
+            assert is_proved or at > 0
+            num_open += not is_proved
         num_proved += 1
-        # Without cuts and with lists that are cut short, so that a gap may be left.
-        record = Record(start, Watch())
-        limits = {"MAX_COLUMNS": rng.choice([3, 10, 40]), "MAX_ENUMERATED": rng.choice([20, 60, 200])}
-        with (
-            last_steps(seen, _FIRST_NODES=0, _WIDE_GAP=math.inf, **limits),
-            patch.object(columns, "_round"),
-            patch.object(master, "separate", return_value=[]),
-        ):
-            proof = prove_cost(small.space, record, Watch())
-        check_claims(small, record, proof)
-        # At prices that are too low.
-        with last_steps(seen, _FIRST_NODES=0):
-            for record, proof in let_down(small, start, rng):
-                check_claims(small, record, proof)
-        # Stopped at any time.
-        watch = Watch(should_stop=partial(next, chain(repeat(False, rng.randint(5, 120)), repeat(True))))
-        record = Record(start, watch)
-        with last_steps(seen, _FIRST_NODES=0), patch.object(columns, "_round"):
-            proof = prove_cost(small.space, record, watch)
-        check_claims(small, record, proof)
-    assert num_proved > len(seeds) // 2
+    assert num_proved > len(seeds) // 2 and num_open > 0
     assert num_left_out > len(seeds) // 20
-    return seen
-
-
-def test_bounds_hold_against_integer_programmes_over_all_classes() -> None:
-    seen = check_last_steps(range(40))
-    assert seen.without_free > 100
-    assert seen.raised > 20
-    assert seen.with_cuts > 0
-    assert seen.longer > seen.better > 5
-
-
-@pytest.mark.slow
-def test_bounds_hold_against_integer_programmes_over_all_classes_of_many_problems() -> None:
-    check_last_steps(range(40, 600))
-
-
-def test_without_prices_nothing_is_bounded() -> None:
-    """Everybody is at the price 0: no row is left of the integer programme."""
-    small = small_problem(Random(1), num=8, privacy=vr.Privacy(k=2))
-    record = Record(small.poor_partition(Random(1)), Watch())
-    nothing = Bounding(small.space, 0, Watch(), scale_of(record.best.total, 8))
-    everything = small.space.search(nothing.prices, math.inf, Watch()).columns
-    assert len(everything) == len(small.sets)
-    assert columns._choose_without_free(nothing, everything, record) == (0, 0)
-
-
-def test_a_longer_search_leaves_the_best_alone_or_betters_it() -> None:
-    privacy = vr.Privacy(k=3)
-    small = small_problem(Random(2), num=10, privacy=privacy)
-    record = Record(small.poor_partition(Random(2)), Watch())
-    before = record.best.total
-    assert columns._search_longer(small.space, record, Watch())
-    assert small.optimum - 1e-9 <= record.best.total < before
-    # It has found the optimum, and so has nothing to add; and it knows nothing of classes that share prefixes.
-    assert record.best.total == pytest.approx(small.optimum)
-    assert not columns._search_longer(small.space, record, Watch())
-    parting = small_problem(Random(2), num=10, privacy=privacy, m=12)
-    poor = Record(parting.poor_partition(Random(2)), Watch())
-    assert not columns._search_longer(parting.space, poor, Watch())

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from door_towns import door_problem, winding_town
-from plain_areas import PlainProblem, nodes_of, sights, told_by_file
+from plain_areas import PlainProblem, told_by_file
 from veilroute.adversary import watch_playbook
 from veilroute.domain import with_rules
 
@@ -28,24 +27,14 @@ def doors(num_doors: int = 4, names: int = 2, **options: Any) -> vr.Problem:
 
 METHODS: list[dict[str, Any]] = [
     {},
-    *({"planner": "pbp", "partitioner": each} for each in ("exact", "local-search", "merge-bb", "df-bb", "naive")),
-    {"planner": "pbp", "partitioner": "naive", "seed": 3},
-    {"planner": "m-pbp"},
-    {"planner": "constructive"},
-    {"planner": "reuse"},
-    {"planner": "fleet"},
-    {"planner": "cbp"},
-    {"planner": "rbp"},
+    *({"planner": "pbp", "partitioner": each} for each in ("local-search", "merge-bb", "df-bb", "naive")),
+    *({"planner": each} for each in ("m-pbp", "constructive", "reuse", "fleet", "cbp", "rbp")),
 ]
-
-
-def name_of(method: dict[str, Any]) -> str:
-    return "-".join(map(str, method.values())) or "optimal"
 
 
 @pytest.mark.parametrize("ell", [0, 1, 7])
 @pytest.mark.parametrize("spread", ["witness", "all-pairs"])
-@pytest.mark.parametrize("method", METHODS, ids=name_of)
+@pytest.mark.parametrize("method", METHODS, ids=str)
 def test_f5_names_at_one_door_do_not_hide_each_other(method: dict[str, Any], spread: str, ell: float) -> None:
     problem, options = doors(), dict(method)
     m = 4 if method.get("planner") in ("cbp", "rbp", "m-pbp") else None
@@ -116,25 +105,6 @@ def test_f5_a_day_gives_a_door_what_its_names_add_up_to() -> None:
     assert found.bound == pytest.approx(1 / 2)
     assert found.smallest_left == 2
     assert list(found.classes[0].posterior.values()) == pytest.approx([1 / 4] * 4)
-
-
-def test_f5_several_customers_on_a_street_at_one_point() -> None:
-    """Places that are given at the same spot are one node under several names, also between two junctions."""
-    num_twins = 0
-    for seed in range(6):
-        problem = door_problem(seed, winding_town(seed, side=4), num=8, num_twins=4)
-        shared = len(problem.candidate_nodes) - len(set(problem.candidate_nodes))
-        num_twins += shared
-        for wanted in ({"k": 2}, {"k": 3, "spread": "all-pairs"}, {"risk": 0.5}, {"k": 2, "mechanism": "randomised"}):
-            privacy = vr.Privacy(ell=0, measure="driving", **wanted)
-            book = vr.solve(problem, privacy)
-            plain = PlainProblem(problem, privacy)
-            told = told_by_file(book.to_json(), plain)
-            assert told is None or told.num_possible >= 2
-            for masses in sights(book.to_json()).values():
-                assert len(nodes_of(masses, plain)) >= privacy.k
-            assert vr.audit(book).holds
-    assert num_twins > 6
 
 
 def numbers(problem: vr.Problem, group: vr.PlaybookClass) -> list[int]:

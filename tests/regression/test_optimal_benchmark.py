@@ -50,12 +50,3 @@ def test_a_section_says_whether_it_keeps_to_its_limit(capsys: pytest.CaptureFixt
         assert not optimal.run_section(some(replace(section, keeps=keeps), 1))
         assert "all proved: NOT KEPT" in capsys.readouterr().out
     assert not optimal.run_section(replace(some(section, 1), max_mb=1))
-
-
-def test_every_section_has_cases() -> None:
-    """Of the sizes that their names tell, without the paper's maps."""
-    for section in optimal.all_sections(None):
-        case = next(iter(section.cases()))
-        num, _, rest = section.name.partition(" candidates, k=")
-        assert len(case.problem.candidates) == int(num)
-        assert case.privacy.k == int(rest.partition(",")[0])

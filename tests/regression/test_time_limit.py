@@ -72,20 +72,6 @@ def test_walks_of_a_stopped_search_take_no_sweep_each(
     assert vr.audit(book).holds
 
 
-@pytest.mark.parametrize(
-    ("k", "m", "planner", "partitioner"),
-    [(2, 9, "m-pbp", "exact"), (3, None, "pbp", "exact"), (3, None, "pbp", "local-search")],
-)
-def test_parting_routes_and_one_way_streets_take_no_sweep_each(
-    whole_sweeps: Sweeps, k: int, m: int | None, planner: str, partitioner: str
-) -> None:
-    problem = building_problem() if m else street_problem()
-    book = vr.solve(problem, vr.Privacy(k=k, m=m), planner=planner, partitioner=partitioner, time_limit_s=1e-6)
-    assert book.claims.num_anonymized == NUM if m else book.claims.num_anonymized > NUM / 2
-    assert whole_sweeps.num < NUM / 4
-    assert vr.audit(book).holds
-
-
 @pytest.mark.parametrize("problem", [building_problem(), building_problem(8, 2), street_problem()])
 def test_a_limit_that_is_not_reached_and_the_number_of_cores_change_nothing(problem: vr.Problem) -> None:
     free = vr.solve(problem, vr.Privacy(k=2), workers=1).to_json()

@@ -88,22 +88,6 @@ def test_goal_recognition_bets_on_the_cheapest_explanation(book: vr.Playbook) ->
     assert watch_playbook(book, "goal-recognition", [1, 1, 1, 1]).success == pytest.approx(1 / 2)
 
 
-def test_nothing_depends_on_the_order_of_looks(book: vr.Playbook) -> None:
-    """What was covered is remembered from step to step; without it the same is found."""
-    route = book.route_for((0, 0)).nodes
-    make = ADVERSARIES.find("goal-recognition")
-    going = make(book, (0.25,) * 4)
-    for m in range(1, len(route) + 2):
-        assert list(going.believe((route[:m],), m)) == list(make(book, (0.25,) * 4).believe((route[:m],), m))
-
-
-def test_within_the_promise_and_at_the_end_are_told_apart(book: vr.Playbook) -> None:
-    bounded = watch_playbook(replace(book, privacy=replace(book.privacy, m=3)), "bayesian")
-    assert bounded.success == pytest.approx(0.4)
-    assert bounded.success_at_end == pytest.approx(0.7)
-    assert bounded.to_dict()["over_time"][0] == {"m": 1, "success": pytest.approx(0.4)}
-
-
 def test_observers_from_other_packages(book: vr.Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"last-seen": "LastSeen", "fails": "Fails", "negative": "Negative", "short": "Short", "mute": "Mute"}
     offers = {"veilroute.adversaries": {name: f"watchers:{value}" for name, value in names.items()}}
@@ -120,11 +104,6 @@ def test_observers_from_other_packages(book: vr.Playbook, tmp_path: Path, monkey
             watch_playbook(book, name)
     with pytest.raises(UnknownMethodError, match="counting, bayesian, goal-recognition"):
         watch_playbook(book, "nobody")
-
-
-def test_nobody_to_look_for(book: vr.Playbook) -> None:
-    nobody = replace(book, classes=tuple(replace(group, anonymized=False) for group in book.classes))
-    assert watch_playbook(nobody).success is None
 
 
 def test_at_the_end_the_observer_has_seen_that_the_trip_ended() -> None:

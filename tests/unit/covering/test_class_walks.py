@@ -50,19 +50,6 @@ def test_the_time_kept_is_for_all_classes_and_all_their_walks(
     assert watch.is_over()
 
 
-def test_trying_out_ends_soon_where_a_class_takes_long(task: CoveringTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, calls = Clock(monkeypatch, 1.0), []
-
-    def write_down(members: object) -> None:
-        calls.append(members)
-        clock.worked += 1.0
-
-    watch = Watch(time_limit_s=10.0, started_s=0.0, started_cpu_s=0.0)
-    ClassWalks(task).keep_time([as_members((0, 1))] * 500, watch, write_down)
-    assert len(calls) == 2
-    assert watch.is_over()
-
-
 def test_a_class_that_no_walk_covers() -> None:
     path = vr.Domain.from_edges(5, [0, 0, 1, 2, 3], [1, 2, 3, 3, 4], [1, 1, 1, 1, 1])
     task = prepare_task(vr.Problem(path, [vr.Trip(0, 4)], [1, 2, 3]))

@@ -5,51 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 
 import veilroute as vr
 from veilroute.covering import ENGINES, HEURISTICS, AStarEngine, prepare_task
 
 WAYS = [(engine, None) for engine in ENGINES] + [("astar", name) for name in HEURISTICS]
-
-
-def by_hand() -> list[tuple[vr.Problem, list[Any], int, tuple[Any, ...], float]]:
-    """Problems with members, a trip, and the walk and cost by hand; an empty walk where none covers them."""
-    ring = vr.Domain.from_edges(6, range(6), [1, 2, 3, 4, 5, 0], [1, 2, 3, 4, 5, 6])
-    line = vr.Domain.from_edges(5, [0, 1, 2, 3, 1, 2, 3, 4], [1, 2, 3, 4, 0, 1, 2, 3], [1] * 8)
-    rooms = vr.grid_domain(["...@...", ".......", "...@..."])
-    fork = vr.Domain.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1] * 4)
-    corners: list[Any] = [(0, 0), (2, 6)]
-    seen = vr.Problem(rooms, [vr.Trip((1, 2), (1, 4))], corners, vr.WithinDistance(3))
-    two_trips = vr.Problem(line, [vr.Trip(0, 1), vr.Trip(4, 4)], [2])
-    return [
-        (vr.Problem(line, [vr.Trip(1, 2)], [0, 4]), [0, 4], 0, (1, 0, 1, 2, 3, 4, 3, 2), 7),
-        (vr.Problem(ring, [vr.Trip(3, 2)], [1, 4]), [4, 1], 0, (3, 4, 5, 0, 1, 2), 4 + 5 + 6 + 1 + 2),
-        (seen, corners, 0, ((1, 2), (1, 3), (1, 4)), 2),  # seeing is enough
-        (vr.Problem(line, [vr.Trip(0, 3)], [4]), [], 0, (0, 1, 2, 3), 3),
-        (vr.Problem(line, [vr.Trip(2, 2)], [2]), [2], 0, (2,), 0),  # staying is a walk
-        (two_trips, [2], 1, (4, 3, 2, 3, 4), 4),
-        (vr.Problem(fork, [vr.Trip(0, 3)], [1, 2]), [1, 2], 0, (), math.inf),
-        (vr.Problem(vr.Domain.from_edges(3, [0], [1], [1]), [vr.Trip(0, 1)], [2]), [2], 0, (), math.inf),
-    ]
-
-
-@pytest.mark.parametrize(("engine", "heuristic"), WAYS)
-def test_walks_by_hand(engine: str, heuristic: str | None) -> None:
-    for problem, members, trip, walk, cost in by_hand():
-        found = vr.cover(problem, members, trip=trip, engine=engine, heuristic=heuristic)
-        status = "optimal" if walk else "infeasible"
-        assert (found.walk, found.cost, found.lower_bound, found.status) == (walk, cost, cost, status)
-
-
-@pytest.mark.parametrize(("engine", "heuristic"), WAYS)
-def test_a_bound_that_is_met_and_one_that_is_not(line5: vr.Domain, engine: str, heuristic: str | None) -> None:
-    problem = vr.Problem(line5, [vr.Trip(1, 2)], [0, 4])
-    assert vr.cover(problem, [0, 4], engine=engine, heuristic=heuristic, cost_bound=7).status == "optimal"
-    over = vr.cover(problem, [0, 4], engine=engine, heuristic=heuristic, cost_bound=6)
-    assert (over.status, over.walk, over.cost) == ("over-bound", (), math.inf)
-    assert 6 < over.lower_bound <= 7
 
 
 def in_rooms(num: int, radius: float) -> vr.Problem:
@@ -72,23 +33,6 @@ def test_a_walk_and_a_bound_when_stopped_at_once(engine: str, heuristic: str | N
     alone = in_rooms(1, 0)  # the quick walk past one place is the best there is
     found = vr.cover(alone, alone.candidates, engine=engine, heuristic=heuristic, should_stop=lambda: True)
     assert (found.status, found.lower_bound) == ("optimal", found.cost)
-
-
-def test_ties_go_to_the_state_that_was_generated_first() -> None:
-    """Two equal ways round a square: neighbours are generated in ascending order, so the lower one is taken."""
-    square = vr.Domain.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1] * 4)
-    problem = vr.Problem(square, [vr.Trip(0, 3)], [3])
-    for engine, heuristic in WAYS:
-        assert vr.cover(problem, [3], engine=engine, heuristic=heuristic).walk == (0, 1, 3)
-
-
-def test_counts_of_a_search_by_hand(line5: vr.Domain) -> None:
-    problem = vr.Problem(line5, [vr.Trip(0, 3)], [2])
-    blind = vr.cover(problem, [2], engine="astar", heuristic="blind")
-    # (0, left) (1, left) (2, done) are expanded, then (1, done) or (3, done), at cost 3: smallest first.
-    assert (blind.num_expanded, blind.num_generated) == (4, 6)
-    tour = vr.cover(problem, [2], engine="astar", heuristic="tour")
-    assert (tour.num_expanded, tour.num_sweeps) == (3, 3)
 
 
 def test_arrays_grow_with_the_search_until_they_may_not() -> None:
@@ -128,58 +72,9 @@ def test_auto_goes_on_with_fields_and_keeps_to_what_both_have_proved(monkeypatch
     assert (alone.status, alone.walk[-1]) == ("feasible", problem.trips[0].goal)
 
 
-@pytest.fixture
-def fresco() -> vr.Problem:
-    """Float costs whose sums depend on the order of addition, on an open grid."""
-    side = 30
-    pairs = [(r * side + c, r * side + c + 1, 0.7) for r in range(side) for c in range(side - 1)]
-    pairs += [(r * side + c, (r + 1) * side + c, 0.1) for r in range(side - 1) for c in range(side)]
-    edges = pairs + [(b, a, cost) for a, b, cost in pairs]
-    domain = vr.Domain.from_edges(side**2, *zip(*edges, strict=True))
-    targets = vr.draw_candidates(domain, 0, side**2 - 1, 4, seed=3)
-    return vr.Problem(domain, [vr.Trip(0, side**2 - 1)], targets, vr.WithinDistance(1.5))
-
-
-def test_rounding_does_not_take_states_up_again(fresco: vr.Problem) -> None:
-    task = prepare_task(fresco)
-    best = vr.cover(fresco, fresco.candidates, engine="fields").cost
-    for heuristic in ("tunnel", "singleton", "tree", "tour"):
-        engine = AStarEngine(task, heuristic)
-        found = engine.find(range(4))
-        engine._margin = 1.0
-        restless = engine.find(range(4))
-        assert found.counts.num_expanded < restless.counts.num_expanded, heuristic
-        assert [found.cost, restless.cost] == pytest.approx([best, best], rel=1e-12)
-
-
-def test_a_stopped_search_knows_the_most_expensive_member(fresco: vr.Problem) -> None:
-    highest = max(vr.cover(fresco, [target]).cost for target in fresco.candidates)
-    stopped = vr.cover(fresco, fresco.candidates, engine="astar", heuristic="blind", should_stop=lambda: True)
-    assert stopped.lower_bound >= highest * (1 - 1e-12)
-
-
-def test_numbers_of_any_kind(line5: vr.Domain) -> None:
-    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2])
-    for engine in ENGINES:
-        for bound in (2**70, 10**400, np.int64(4), np.float32(4.5), math.inf):
-            found = vr.cover(
-                problem, np.array([1, 2]), trip=np.int64(0), engine=engine,  # type: ignore[arg-type]
-                cost_bound=bound, memory_bytes=np.int64(10**9),  # type: ignore[arg-type]
-            )  # fmt: skip
-            assert found.cost == 4
-
-
 def test_costs_that_a_walk_could_not_add_up_exactly() -> None:
     with pytest.raises(vr.InvalidInputError, match=r"edges.cost: expected integers whose sum stays below 2\^46"):
         vr.Domain.from_edges(2, [0, 1], [1, 0], [2**46, 1])
-
-
-def test_progress_is_told(line5: vr.Domain) -> None:
-    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3], vr.WithinDistance(1))
-    for engine in ENGINES:
-        told: list[vr.Progress] = []
-        vr.cover(problem, [1, 2, 3], engine=engine, progress=told.append)
-        assert told
 
 
 @pytest.mark.parametrize(
@@ -189,16 +84,11 @@ def test_progress_is_told(line5: vr.Domain) -> None:
         ({"engine": "astar", "heuristic": "magic"}, "heuristic: expected one of blind, tunnel"),
         ({"engine": "fields", "heuristic": "tunnel"}, "heuristic: expected none but with the engine astar"),
         ({"trip": 1}, "trip: expected an index from 0 to 0, got 1"),
-        ({"trip": True}, "trip: expected"),
         ({"cost_bound": -1}, "cost_bound: expected a number >= 0, got -1"),
-        ({"cost_bound": math.nan}, "cost_bound: expected"),
         ({"time_limit_s": "soon"}, "time_limit_s: expected"),
-        ({"memory_bytes": 0}, "memory_bytes: expected"),
         ({"memory_bytes": 1e6}, "memory_bytes: expected a whole number of bytes"),
-        ({"engine": []}, "engine: expected"),
         ({"engine": "astar", "heuristic": []}, "heuristic: expected"),
         ({"time_limit_s": 0}, "time_limit_s: expected a number of seconds > 0"),
-        ({"time_limit_s": True}, "time_limit_s: expected"),
     ],
 )
 def test_bad_options(line5: vr.Domain, options: dict[str, Any], message: str) -> None:

@@ -15,7 +15,6 @@ import pytest
 import veilroute as vr
 from veilroute import InvalidInputError, OutOfTimeError, VeilrouteError, Watch
 from veilroute.covering import ClusterCrew, Crew, PostTable, Sweeper, Sweeps, at_work, num_threads, prepare_task
-from veilroute.domain import Turns, with_rules
 
 ADDRESS = "tcp://10.0.0.5:8786"
 
@@ -36,22 +35,6 @@ def some_sweeps(town: vr.Domain, *, backward: bool = False) -> tuple[Sweeps, Any
 
 def read(crew: Crew, sweeps: Sweeps, work: Any, watch: Watch | None = None) -> Floats:
     return np.array(list(chain.from_iterable(crew.read(sweeps, work, watch))))
-
-
-@pytest.mark.parametrize("movement", [4, 8])
-def test_distances_do_not_depend_on_the_number_of_threads(movement: int) -> None:
-    building = vr.generate_rooms(160, 200, seed=3, movement=movement)
-    start = building.label(0)
-    goal, *places = vr.draw_candidates(building, start, start, 101, seed=2)
-    task = prepare_task(vr.Problem(building, [vr.Trip(start, goal)], places))
-    tables = []
-    for num in (1, 2, 3):
-        with at_work(num):
-            assert num_threads() == num
-            table = PostTable(task.domain, task.posts)
-            table.complete(Watch())
-        tables.append(table.distances.tobytes())
-    assert tables[0] == tables[1] == tables[2]
 
 
 @pytest.mark.parametrize("backward", [False, True])
@@ -174,19 +157,6 @@ def test_a_map_is_sent_once_and_bare(town: vr.Domain, cluster: ClusterCrew) -> N
     assert faked(cluster).num_jobs > 8
     assert not cluster.complaint
     cluster.close()
-
-
-@pytest.mark.slow
-def test_a_plan_by_a_cluster_is_the_same(town: vr.Domain, cluster: ClusterCrew) -> None:
-    for problem in (
-        vr.Problem(town, [vr.Trip(0, 100)], range(1, 61)),
-        vr.Problem(town, [vr.Trip(0, 100)], range(1, 61), vr.WithinDistance(200)),
-        vr.Problem(with_rules(town, Turns.of("dead-ends")), [vr.Trip(0, 100)], range(1, 61)),
-    ):
-        before = faked(cluster).num_jobs
-        book = vr.solve(problem, vr.Privacy(k=2, ell=300), workers=cluster)
-        assert faked(cluster).num_jobs > before
-        assert book.to_json() == vr.solve(problem, vr.Privacy(k=2, ell=300), workers=1).to_json()
 
 
 def killed() -> BaseException:

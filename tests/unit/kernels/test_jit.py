@@ -80,54 +80,6 @@ def test_a_kernel_follows_the_kernels_that_it_calls(house: House) -> None:
     assert house.call() == "20"
 
 
-@pytest.mark.slow
-def test_times_do_not_matter(house: House) -> None:
-    """A change that leaves time and size alone, and one that goes back in time; of these Python itself sees the last.
-
-    Where it may keep what it has read, it runs the old function: what is compiled from that is not the new one's.
-    """
-    for keeps, expected in (("1", ["20", "30", "40"]), ("", ["20", "20", "40"])):
-        results = []
-        for step, seconds in ((1, 2_000_000_000), (2, 2_000_000_000), (3, 1_000_000_000)):
-            house.write(step, seconds=seconds)
-            results.append(house.call(**({"PYTHONDONTWRITEBYTECODE": keeps} if keeps else {})))
-        assert [result.split()[0] for result in results] == expected
-
-
-def test_entries_of_other_versions_are_removed_and_those_of_another_python_kept(house: House) -> None:
-    assert house.call() == "20"
-    [name] = {name for name in house.entries() if name.startswith("outer.outer-")}
-    python = f".py{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}."
-    assert python in name
-    sources, tools, *_ = name.partition(python)[2].split(".")
-    written_by = {
-        "numba itself": f"outer.outer-5{python}nbi",
-        "numba itself, too": f"outer.outer-5{python}1.nbc",
-        "another numba": name.replace(tools, "0" * len(tools)),
-        "other kernels": name.replace(sources, "0" * len(sources)),
-        "other kernels, of another Python": name.replace(sources, "0" * len(sources)).replace(python, ".py399."),
-        "a process that was killed": name.replace(sources, "0" * len(sources)) + ".tmp.0123",
-    }
-    kept = {name, name.replace(tools, "0" * len(tools)).replace(python, ".py399."), name + ".tmp.0123"}
-    for other in {*written_by.values(), *kept} - {name}:
-        (house.cache / other).touch()
-    assert house.call() == "20 1"
-    assert house.entries() & set(written_by.values()) == set()
-    assert house.entries() >= kept
-
-
-@pytest.mark.slow
-def test_the_place_may_be_chosen(house: House, tmp_path: Path) -> None:
-    """As ever with numba, and with two packages at one place."""
-    other = House(tmp_path / "other")
-    other.write(2)
-    chosen = tmp_path / "chosen"
-    for mine, result in ((house, "20"), (other, "30"), (house, "20 1"), (other, "30 1")):
-        assert mine.call(NUMBA_CACHE_DIR=str(chosen)) == result
-    assert house.entries(chosen)
-    assert not house.entries()
-
-
 @pytest.mark.parametrize(
     "trouble",
     [  # nowhere to write, nothing to build on, and another way to read entries
@@ -152,12 +104,6 @@ def test_damage_is_compiled_again(house: House) -> None:
         path.write_bytes(path.read_bytes()[:40])
     assert house.call() == "20"
     assert house.call() == "20 1"
-
-
-def test_a_place_that_vanishes_meanwhile_stops_nobody(house: House) -> None:
-    remove = f"import shutil, pathlib\nshutil.rmtree({str(house.cache)!r})\npathlib.Path({str(house.cache)!r}).touch()"
-    imports, call = CALL.split("\n")
-    assert house.call(f"{imports}\n{remove}\n{call}") == "20"
 
 
 @pytest.mark.slow

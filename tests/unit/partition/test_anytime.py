@@ -80,16 +80,6 @@ def test_a_set_too_large_for_its_engine_costs_the_proof_not_the_answer() -> None
     assert playbook.options["stopped_early"] and not playbook.search_completed
 
 
-def test_no_class_at_all_is_proved_where_there_is_evidence(problem: vr.Problem) -> None:
-    for spread in ("witness", "all-pairs"):
-        privacy = vr.Privacy(3, 60, spread=spread)
-        assert vr.solve(problem, privacy).status == "infeasible"
-        for partitioner in ("merge-bb", "df-bb"):
-            searched = vr.solve(problem, privacy, planner="pbp", partitioner=partitioner)
-            assert (searched.status, searched.claims.num_anonymized) == ("feasible", 0)
-            assert searched.search_completed
-
-
 def test_too_many_candidates_are_refused() -> None:
     domain = vr.grid_domain(["." * 70])
     problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 69))], [(0, i) for i in range(1, 65)])

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 import pytest
 
 import veilroute as vr
-from reference import is_spread
 from strategies import rooms
 from veilroute import Progress, Watch
 from veilroute.covering import KAndEll, as_members, k_and_ell, prepare_task
 from veilroute.partition import (
     ClassSpace,
-    Prices,
     first_partition,
-    partition_by_bitmask,
-    partition_by_columns,
     separate,
 )
 
@@ -28,70 +22,6 @@ def space_of(problem: vr.Problem, privacy: vr.Privacy, *, m: int | None = None) 
     space = ClassSpace(task := prepare_task(problem), k_and_ell(problem, task, privacy), m=m)
     space.prepare(Watch())
     return space
-
-
-@pytest.mark.parametrize("spread", ["witness", "all-pairs"])
-@pytest.mark.parametrize(("k", "ell", "radius", "num_trips"), [(2, 1, 0, 1), (2, 6, 0, 1), (3, 4, 2, 2), (5, 1, 0, 1)])
-def test_columns_and_tables_agree(spread: str, k: int, ell: float, radius: float, num_trips: int) -> None:
-    problem = rooms(14, 3, radius=radius, num_trips=num_trips)
-    privacy = vr.Privacy(k=k, ell=ell, spread=spread)
-    task = prepare_task(problem)
-    by_table = partition_by_bitmask(problem, task, k_and_ell(problem, task, privacy), watch=Watch())
-    by_columns = partition_by_columns(problem, task, k_and_ell(problem, task, privacy), watch=Watch())
-    assert by_columns.is_optimal
-    assert sum(map(len, by_columns.classes)) == sum(map(len, by_table.classes))
-    assert by_columns.least_mean == pytest.approx(by_table.least_mean, abs=1e-9)
-    assert by_columns.num_anonymizable == by_table.num_anonymizable
-    assert by_columns.certificate is not None
-
-
-@pytest.mark.parametrize(
-    ("k", "ell", "spread", "m"),
-    [(2, 1, "witness", None), (3, 1, "witness", None), (2, 5, "witness", None), (2, 5, "all-pairs", None),
-     (2, 1, "witness", 15), (3, 4, "witness", 15)],
-)  # fmt: skip
-def test_the_search_finds_every_class_within_a_threshold(k: int, ell: float, spread: str, m: int | None) -> None:
-    """Against pricing all sets of up to 2k members, with prices and cuts drawn at random."""
-    problem = rooms(9, 2)
-    privacy = vr.Privacy(k=k, ell=ell, spread=spread)
-    space = space_of(problem, privacy, m=m)
-    rng = np.random.default_rng(1)
-    cuts = tuple(map(as_members, ((0, 1, 2), (1, 3, 4, 6, 8), (2, 5, 7))))
-    prices = Prices(space.simple_prices().duals * rng.uniform(0.5, 3, space.num), cuts, rng.uniform(0, 0.2, 3))
-    threshold = 0.6
-    found = space.search(prices, threshold, Watch())
-    assert found.is_complete
-    mine = {
-        tuple(row[row >= 0].tolist()): value
-        for row, value in zip(found.columns.sets, found.columns.reduced, strict=True)
-    }
-    expected = {}
-    for size in range(k, 2 * k + 1):
-        for members in combinations(range(space.num), size):
-            if not is_spread(members, space.far, privacy):
-                continue
-            measured = space.measure(np.array([members], dtype=np.int32), Watch())
-            assert measured is not None
-            paid = sum(
-                dual * (len(set(cut) & set(members)) // 2) for cut, dual in zip(cuts, prices.cut_duals, strict=True)
-            )
-            reduced = float(measured[1][0]) - float(prices.duals[list(members)].sum()) + paid
-            if reduced <= threshold and not splits(members, space, privacy):
-                expected[members] = reduced
-    assert {members for members in mine if len(members) <= 2 * k} == set(expected)
-    assert len(expected) > 3
-    for members, reduced in expected.items():
-        assert mine[members] == pytest.approx(reduced, abs=1e-9)
-
-
-def splits(members: tuple[int, ...], space: ClassSpace, privacy: vr.Privacy) -> bool:
-    """Whether two classes could be made of one."""
-    for size in range(privacy.k, len(members) - privacy.k + 1):
-        for part in combinations(members, size):
-            rest = tuple(i for i in members if i not in part)
-            if is_spread(part, space.far, privacy) and is_spread(rest, space.far, privacy):
-                return True
-    return False
 
 
 def test_cuts_are_odd_and_violated() -> None:
@@ -120,27 +50,6 @@ def test_the_first_partition_comes_with_a_mac_that_it_keeps_to(k: int) -> None:
         assert measured is not None
         total += float(measured[1][0])
     assert 0 < total / 30 <= first.mac + 1e-9
-
-
-def test_a_first_partition_of_neighbours_who_stand_close_holds_everybody() -> None:
-    """Groups of two in a row are put together until they qualify, and what is left at the end joins the last."""
-    task, num_found = prepare_task(rooms(29, 7)), 0
-    for seed in range(12):
-        heap = np.random.default_rng(seed).random(29) < 0.5
-        rule = KAndEll.of(heap[:, None] != heap, 2, "witness")
-        classes = first_partition(task, rule).classes
-        if classes:  # else some group would be too large to be walked
-            num_found += 1
-            assert sorted(i for members in classes for i in members) == list(range(29))
-            assert all(map(rule.qualifies, classes))
-    assert num_found > 6
-
-
-def test_a_first_partition_needs_ways_back() -> None:
-    one_way = vr.Domain.from_edges(4, [0, 1, 2, 3], [1, 2, 3, 0], [1, 1, 1, 1])
-    problem = vr.Problem(one_way, [vr.Trip(0, 0)], [1, 2, 3])
-    first = first_partition(prepare_task(problem), KAndEll.of(~np.eye(3, dtype=bool), 2, "witness"))
-    assert first.mac == math.inf
 
 
 LINE = vr.grid_domain(["." * 90])
@@ -199,29 +108,3 @@ def test_members_who_cannot_be_grouped_are_left_out_with_a_proof() -> None:
     report = vr.audit(playbook)
     assert report.holds
     assert all(verdict.checked for verdict in report.claims), report.to_text()
-
-
-def test_nothing_to_group_among_many() -> None:
-    edges = [(0, i) for i in range(1, 15)] + [(i, 15) for i in range(1, 15)]
-    domain = vr.Domain.from_edges(16, [a for a, _ in edges], [b for _, b in edges], [1] * len(edges))
-    playbook = vr.solve(vr.Problem(domain, [vr.Trip(0, 15)], list(range(1, 15))), vr.Privacy(k=2))
-    assert playbook.status == "infeasible"
-    assert playbook.claims.num_anonymizable == 0
-
-
-@pytest.mark.slow
-def test_large_classes_have_a_bound_before_they_are_priced_one_by_one() -> None:
-    """Was 0 or nearly so, for as long as one cared to wait."""
-    seen: list[Progress] = []
-    playbook = vr.solve(
-        rooms(50, 2),
-        vr.Privacy(k=10),
-        progress=seen.append,
-        should_stop=lambda: bool(seen) and (seen[-1].gap or 1.0) < 0.4,
-    )
-    assert playbook.gap is not None
-    assert playbook.gap < 0.4
-    assert playbook.certificate is not None
-    smallest = sorted(playbook.certificate.cost.duals)[: playbook.claims.num_anonymized]
-    assert playbook.certificate.bound == pytest.approx(sum(smallest))
-    assert not playbook.certificate.cost.cuts

@@ -86,21 +86,6 @@ def test_mac_shares_of_the_classes_add_up_to_the_mac(num_trips: int, radius: flo
     assert np.isinf(np.diag(costs.pair_shares)).all()
 
 
-def test_one_way_streets_have_a_distance_and_two_walking_costs() -> None:
-    ring = vr.Domain.from_edges(6, range(6), [1, 2, 3, 4, 5, 0], [1] * 6)
-    problem = vr.Problem(ring, [vr.Trip(0, 5)], [1, 2, 4])
-    costs = Costs(problem, prepare_task(problem), Watch())
-    assert (costs.walking_cost(0, 2), costs.walking_cost(2, 0), costs.walking_cost(1, 1)) == (3, 3, 0)
-    assert (costs.walking_cost(0, 1), costs.walking_cost(1, 0), costs.distance(1, 0)) == (1, 5, 1)
-    assert (costs.cost([2, 0]), costs.cost([])) == (5, 5)
-
-
-def test_costs_of_large_groups_are_those_of_the_walks() -> None:
-    problem, task = make(15)
-    costs = Costs(problem, task, Watch())
-    assert costs.cost(range(15)) == pytest.approx(costs.walks.find(range(15)).cost)
-
-
 def test_positions_that_are_none_are_refused() -> None:
     problem, task = make(4)
     costs = Costs(problem, task, Watch())
@@ -147,15 +132,6 @@ def test_the_best_partition_is_kept_and_others_are_not() -> None:
     assert watch.incumbent == made.improvements[-1]
 
 
-def test_a_search_that_finds_nothing_in_time_still_hides() -> None:
-    problem, task = make(8)
-    rule = k_and_ell(problem, task, vr.Privacy(k=2, ell=0))
-    best = BestPartition(rule, Costs(problem, task, Watch(should_stop=lambda: True)))
-    assert best.partition().classes == ()
-    made = best.partition(is_stopped=True)
-    assert made.is_stopped and sum(map(len, made.classes)) == 8
-
-
 @pytest.fixture
 def solve_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., vr.Playbook]:
     """Plan with a partitioner of the example package, as if it were installed."""
@@ -190,18 +166,6 @@ def test_metaheuristics_keep_to_a_risk_and_to_the_time(solve_with: Callable[...,
     assert vr.audit(book).holds and book.claims.num_anonymized > 10
     stopped = solve_with(problem, vr.Privacy(k=2, ell=0), partitioner=name, should_stop=lambda: True)
     assert stopped.options["stopped_early"] and stopped.claims.num_anonymized == 14
-
-
-def test_a_budget_ends_a_metaheuristic_and_its_improvements_are_told(solve_with: Callable[..., vr.Playbook]) -> None:
-    problem, _ = make(40)
-    told: list[vr.Progress] = []
-    ends: list[vr.Playbook] = []
-    for options in ({"budget": 20}, {"cpu_s": 0.2}):
-        ends.append(solve_with(problem, vr.Privacy(k=3, ell=0), partitioner="vns", progress=told.append, **options))
-        assert not ends[-1].options.get("stopped_early", False)
-    found = list(dict.fromkeys(each.incumbent for each in told if each.incumbent is not None))
-    assert len(found) > 2
-    assert found[-1].mac == pytest.approx(ends[-1].mac)
 
 
 @pytest.mark.slow

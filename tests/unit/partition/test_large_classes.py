@@ -9,7 +9,6 @@ import veilroute as vr
 from strategies import rooms
 from veilroute import Watch
 from veilroute.covering import MAX_TOUR, ClassWalks, TourCosts, prepare_task
-from veilroute.kernels import gather_class, order_members
 
 
 def costs_of(problem: vr.Problem) -> TourCosts:
@@ -24,21 +23,6 @@ def length_of(costs: TourCosts, order: list[int]) -> float:
     return float(costs.from_start[0, order[0]] + steps + costs.to_goal[0, order[-1]])
 
 
-def test_ways_past_few_members_are_hardly_longer_than_the_shortest() -> None:
-    costs = costs_of(rooms(30, seed=1))
-    num_shortest = 0
-    for seed in range(20):
-        members = np.sort(np.random.default_rng(seed).choice(30, 9, replace=False)).astype(np.int64)
-        order = np.empty(9, dtype=np.int64)
-        length = order_members(members, costs.from_start[0], costs.to_goal[0], costs.between, order)
-        assert sorted(order.tolist()) == members.tolist()
-        assert length == length_of(costs, order.tolist())
-        least = costs.costs(members.astype(np.int32)[None], Watch())[0, 0]
-        assert least <= length <= 1.1 * least
-        num_shortest += length == least
-    assert num_shortest >= 15
-
-
 def test_walk_of_a_large_class_costs_what_it_is_priced_at() -> None:
     problem = rooms(40, seed=2)
     costs = costs_of(problem)
@@ -48,28 +32,6 @@ def test_walk_of_a_large_class_costs_what_it_is_priced_at() -> None:
     passed = set(walk.walk.tolist())
     nodes = costs.task.posts.nodes[costs.task.posts.watch_posts[list(members)]]
     assert passed.issuperset(nodes.tolist())
-
-
-def test_gathered_classes_are_heavy_enough_and_cost_what_is_said() -> None:
-    costs = costs_of(rooms(40, seed=3))
-    rng = np.random.default_rng(3)
-    masses = 1 / (rng.permutation(40) + 1.0)
-    heaviest = int(masses.argmax())
-    others = np.delete(np.arange(40), heaviest)
-    weights, prizes = masses / 50, rng.random(40) * masses
-    apart = ~np.eye(40, dtype=np.bool_)
-    order = np.full(40, heaviest)
-    for rate in (0.001, 0.01, 0.1):
-        size, reduced = gather_class(
-            heaviest, others, 1.0, 60.0, rate, weights, prizes, masses, apart, costs.from_start[0], costs.to_goal[0],
-            costs.between, order, 1,
-        )  # fmt: skip
-        members = order[:size].tolist()
-        order[0] = heaviest
-        assert heaviest in members
-        assert len(set(members)) == size
-        assert masses[members].sum() >= 2.0
-        assert np.isclose(reduced, length_of(costs, members) * weights[members].sum() - prizes[members].sum())
 
 
 @pytest.mark.slow

@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
-from types import SimpleNamespace
-from typing import cast
 
-import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import veilroute as vr
-from reference import World, best_partition, is_spread, qualifies
-from strategies import privacies, problems
-from veilroute import OutOfTimeError, Watch
-from veilroute.covering import FieldCosts, as_members, choose_stops, k_and_ell, prepare_task
-from veilroute.kernels import Tours, make_union, regroup
+from reference import is_spread
+from veilroute import Watch
+from veilroute.covering import as_members, k_and_ell, prepare_task
 from veilroute.partition import (
     ClassSpace,
     Grouping,
     LocalSearch,
     Partition,
-    find_partners,
     first_partition,
     greedy_partition,
     improve,
     partition_local_search,
-)
-
-# These kernels have no entrance for Python: here they get one.
-exchange, find_cover, gather_union, list_classes = (
-    numba.njit(getattr(regroup, name).py_func) for name in ("exchange", "find_cover", "gather_union", "list_classes")
 )
 
 
@@ -96,32 +83,6 @@ def make_building(num: int, visibility: vr.Visibility | None = None, num_trips: 
     return vr.Problem(domain, trips, labels[2 * num_trips :], visibility or vr.AtNode())
 
 
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(problem=problems(max_nodes=10, max_candidates=6), privacy=privacies(), seed=st.integers(0, 2))
-def test_as_good_as_the_optimum_on_a_handful(problem: vr.Problem, privacy: vr.Privacy, seed: int) -> None:
-    task = prepare_task(problem)
-    found = partition_local_search(problem, task, k_and_ell(problem, task, privacy), seed=seed, watch=Watch())
-    world = World(problem)
-    position_of = {member: at for at, member in enumerate(problem.counted)}
-    groups = [tuple(position_of[task.members[i]] for i in group) for group in found.classes]
-    assert all(qualifies(group, privacy, world.apart) for group in groups)
-    everybody = [*itertools.chain.from_iterable(found.classes), *found.left_out]
-    assert sorted(everybody) == list(range(len(task.members)))
-    _, num_best, best = best_partition(problem, privacy)
-    num_grouped = sum(map(len, groups))
-    assert num_grouped == num_best
-    if num_grouped:
-        mac = sum(world.ac[tuple(sorted(group))] for group in groups) / num_grouped
-        # All members fit into one union; with several posts each, walks past the chosen ones may cost more.
-        has_all_posts = isinstance(problem.visibility, vr.AtNode)
-        assert mac == pytest.approx(best, abs=1e-9) if has_all_posts else mac >= float(best or 0) - 1e-9
-        assert found.improvements[-1].num_anonymized == num_grouped
-        assert found.improvements[-1].mac == pytest.approx(mac, abs=1e-9)
-    assert not found.is_optimal
-    assert not found.is_stopped
-
-
 A1, A2, A3, B1, B2, B3 = range(6)
 
 
@@ -156,34 +117,6 @@ def test_moves(
     assert named(space, found) == after
 
 
-def test_strays_join_a_class_until_it_is_full() -> None:
-    """Of seven with k = 3 three begin a class, three another; the last joins. Of five two join the only class."""
-    for num, sizes in ((5, [5]), (7, [3, 4])):
-        space = make_space(make_star(1, num, [(0, i + 1) for i in range(num)]), vr.Privacy(3))
-        first = greedy_partition(space, Watch())
-        assert sorted(map(len, first.classes)) == sizes
-        assert not first.left_out
-
-
-@pytest.mark.parametrize("spread", ["witness", "all-pairs"])
-@pytest.mark.parametrize(
-    ("visibility", "num_trips"), [(vr.AtNode(), 1), (vr.AtNode(), 2), (vr.WithinDistance(2), 1), (vr.LineOfSight(4), 2)]
-)
-def test_buildings(visibility: vr.Visibility, num_trips: int, spread: str) -> None:
-    problem = make_building(40, visibility, num_trips)
-    for k, ell in ((2, 1), (3, 6)):
-        privacy = vr.Privacy(k, ell, spread=spread)
-        space = make_space(problem, privacy)
-        first = greedy_partition(space, Watch())
-        check(space, first, privacy)
-        found = improve(space, first, seed=1, effort=20_000, watch=Watch())
-        check(space, found, privacy)
-        assert found.num_grouped == 40 >= first.num_grouped
-        assert found.num_grouped > first.num_grouped or found.total <= first.total + 1e-9
-        assert improve(space, first, seed=1, effort=20_000, watch=Watch()) == found
-        assert improve(space, found, seed=2, effort=0, watch=Watch()).total <= found.total + 1e-9
-
-
 @pytest.mark.parametrize(("num", "k", "effort", "part"), [(300, 2, 100_000, 0.85), (28, 9, 0, 0.98)])
 def test_many_members_and_large_classes(num: int, k: int, effort: int, part: float) -> None:
     """Two classes of nine are too many to be grouped again: they exchange members."""
@@ -195,135 +128,6 @@ def test_many_members_and_large_classes(num: int, k: int, effort: int, part: flo
     assert found.num_grouped == first.num_grouped == num
     assert found.total < part * first.total
     assert k > 2 or max(map(len, found.classes)) <= 3
-
-
-def test_one_way_streets_leave_out_who_cannot_be_grouped() -> None:
-    """From 0 two one-way roads to 7: a walk on one of them is never on the other."""
-    tails, heads = [0, 1, 2, 0, 4, 5], [1, 2, 7, 4, 5, 7]
-    domain = vr.Domain.from_edges(8, [*tails, 0, 6], [*heads, 6, 7], [1] * 8)
-    problem = vr.Problem(domain, [vr.Trip(0, 7)], [1, 2, 4, 5, 6])
-    for k in (2, 3):
-        privacy = vr.Privacy(k)
-        space = make_space(problem, privacy)
-        found = improve(space, greedy_partition(space, Watch()), seed=0, effort=1000, watch=Watch())
-        check(space, found, privacy)
-        assert named(space, found) == ([(0, 1), (2, 3)] if k == 2 else [])
-
-
-def make_tours(num: int, k: int, num_trips: int, seed: int, *, is_loose: bool = False) -> Tours:
-    """Members strewn over a square, one post each, some of which cannot be together."""
-    rng = np.random.default_rng(seed)
-    places = rng.random((num + 2 * num_trips, 2))
-    between = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
-    from_start, to_goal = between[num::2, :num].copy(), between[num + 1 :: 2, :num].copy()
-    between = between[:num, :num].copy()
-    there = from_start[:, :, None] + between + to_goal[:, None, :]
-    pair_costs = np.minimum(there, there.transpose(0, 2, 1))
-    base = from_start + to_goal
-    weights = 1.0 / base / num_trips
-    far = rng.random((num, num)) < 0.8
-    far |= far.T
-    np.fill_diagonal(far, False)
-    compatible = ~np.eye(num, dtype=np.bool_) if is_loose else far
-    everyone = np.arange(num + 1, dtype=np.int64)
-    return Tours(
-        k, num if is_loose else 2 * k - 1, is_loose, weights, (weights * base).sum(axis=0), pair_costs, compatible, far,
-        everyone, everyone[:-1], from_start, to_goal, between,
-    )  # fmt: skip
-
-
-def price(tours: Tours, group: Sequence[int]) -> float:
-    """By the definition: all orders tried; infinite for what is no class."""
-    members = list(group)
-    inside = tours.far[np.ix_(members, members)]
-    cliques = itertools.combinations(range(len(members)), tours.k)
-    if tours.is_loose:
-        is_class = any(inside[np.ix_(c, c)].sum() == tours.k * (tours.k - 1) for c in cliques)
-    else:
-        is_class = tours.k <= len(members) <= tours.max_size and inside.sum() == len(members) * (len(members) - 1)
-    if not is_class:
-        return np.inf
-    share = -float(tours.fixed[members].sum())
-    for trip in range(len(tours.weights)):
-        cost = min(
-            tours.from_start[trip, order[0]]
-            + sum(tours.between[a, b] for a, b in itertools.pairwise(order))
-            + tours.to_goal[trip, order[-1]]
-            for order in itertools.permutations(members)
-        )
-        share += float(cost * tours.weights[trip, members].sum())
-    return share
-
-
-@pytest.mark.parametrize(("num", "k", "num_trips", "is_loose"), [(6, 2, 1, False), (6, 2, 2, True), (7, 3, 1, False)])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_union_is_grouped_as_well_as_it_can_be(num: int, k: int, num_trips: int, is_loose: bool, seed: int) -> None:
-    tours = make_tours(num + 3, k, num_trips, seed, is_loose=is_loose)
-    members = np.random.default_rng(seed).permutation(num + 3)[:num].astype(np.int64)
-    union, rows, listed = make_union(num_trips, 1)
-    shares = {}
-    for size in range(1, num + 1):
-        for group in itertools.combinations(range(num), size):
-            shares[sum(1 << i for i in group)] = price(tours, members[list(group)].tolist())
-    gather_union(tours, members, num, union)
-    num_classes, _ = list_classes(k, tours.max_size, is_loose, num, np.inf, union, rows, listed)
-    priced = dict(zip(listed.masks[:num_classes].tolist(), listed.shares[:num_classes].tolist(), strict=True))
-    assert priced == pytest.approx({mask: share for mask, share in shares.items() if share < np.inf})
-    best = _best_cover(num, shares)
-    assert best[0] == 0, "the seeds are chosen so that nobody is left out"
-    # With somebody left out before, any cover is better; with nobody, only a cheaper one.
-    for now, num_out in ((0.0, 1), (best[1] + 0.01, 0), (best[1] + 1.0, 0), (best[1], 0)):
-        gap = now - gather_union(tours, members, num, union) - 1e-9 if num_out == 0 else np.inf
-        num_classes, _ = list_classes(k, tours.max_size, is_loose, num, gap, union, rows, listed)
-        found, _ = find_cover(num, num_classes, gap, now, num_out, listed)
-        assert (found < 0) == (now == best[1])
-        if found >= 0:
-            assert sum(listed.found_masks[:found].tolist()) == (1 << num) - 1
-            assert listed.found_shares[:found].sum() == pytest.approx(best[1])
-
-
-def _best_cover(num: int, shares: dict[int, float]) -> tuple[int, float]:
-    """How many are left out at least, and the least sum of shares then."""
-    best = {0: (0, 0.0)}
-    for mask in range(1, 1 << num):
-        first = mask & -mask
-        ways = [(best[mask ^ first][0] + 1, best[mask ^ first][1])]
-        for group, share in shares.items():
-            if group & first and group & mask == group and share < np.inf:
-                out, cost = best[mask ^ group]
-                ways.append((out, cost + share))
-        best[mask] = min(ways)
-    return best[(1 << num) - 1]
-
-
-@pytest.mark.parametrize("is_loose", [False, True])
-@pytest.mark.parametrize("seed", range(3))
-def test_exchanges(seed: int, is_loose: bool) -> None:
-    k, sizes, num_trips = 3, (3, 4), 2
-    num = sum(sizes)
-    tours = make_tours(num, k, num_trips, seed, is_loose=is_loose)
-    members = np.arange(num, dtype=np.int64)
-    own, others = set(range(sizes[0])), set(range(sizes[0], num))
-    for a, b in (*itertools.permutations(own, 2), *itertools.permutations(others, 2)):
-        tours.far[a, b] = True  # they are classes now
-    union, rows, listed = make_union(num_trips, 1)
-    gather_union(tours, members, num, union)
-    ways = {}
-    for leaving in (set(), *({x} for x in own)):
-        for coming in (set(), *({y} for y in others)):
-            one, other = (own - leaving) | coming, (others - coming) | leaving
-            if leaving or coming:
-                ways[tuple(sorted(one))] = price(tours, sorted(one)) + price(tours, sorted(other))
-    kind = (k, tours.max_size, is_loose, num, sizes[0], (-1, sizes[0]), (sizes[0] - 1, num))
-    below = np.inf
-    while exchange(*kind, below, union, rows.costs, listed)[0] == 2:
-        assert sum(listed.found_masks[:2].tolist()) == (1 << num) - 1
-        total = float(listed.found_shares[:2].sum())
-        assert total < below
-        first = tuple(i for i in range(num) if listed.found_masks[0] >> i & 1)
-        assert ways[first] == pytest.approx(total)
-        below = total - 1e-9
-    assert below == pytest.approx(min(ways.values()), abs=1e-8)
 
 
 def partition(problem: vr.Problem, privacy: vr.Privacy, seed: int = 0, watch: Watch | None = None) -> Partition:
@@ -388,56 +192,3 @@ def test_few_members_and_large_k() -> None:
     assert partition(make_building(3), vr.Privacy(4)).left_out == (0, 1, 2)
     with pytest.raises(vr.VeilrouteError, match="k: expected at most 12 for the partitioner local-search, got 13"):
         partition(problem, vr.Privacy(13))
-
-
-@pytest.mark.parametrize("num_apart", [0, 3])
-def test_partners_are_the_cheapest_pairs(num_apart: int) -> None:
-    rng = np.random.default_rng(num_apart)
-    num, k, trips = 30, 3, 2
-    costs = rng.integers(10, 30, (trips, num, num)).astype(float)
-    costs += costs.transpose(0, 2, 1)
-    weights = rng.random((trips, num)) + 0.5
-    fixed = rng.random(num)
-    compatible = rng.random((num, num)) < 0.4
-    compatible |= compatible.T
-    apart = rng.random((num, num)) < 0.5
-    np.fill_diagonal(compatible, False)
-    compatible[0] = compatible[:, 0] = False
-    space = SimpleNamespace(k=k, weights=weights, fixed=fixed, pair_costs=costs, compatible=compatible, far=apart)
-    partners, least = find_partners(cast("ClassSpace", space), 8, num_apart)
-    for a in range(num):
-        shares = {
-            b: float((costs[:, a, b] * (weights[:, a] + weights[:, b])).sum()) - fixed[a] - fixed[b]
-            for b in np.flatnonzero(compatible[a]).tolist()
-        }
-        order = sorted(shares, key=lambda b: (round(shares[b], 9), b))
-        begin = [b for b in order if apart[a, b]][:num_apart]
-        wanted = [*begin, *(b for b in order if b not in begin)][:8]
-        assert partners[a].tolist() == wanted + [-1] * (8 - len(wanted))
-        if len(order) >= k - 1:
-            kth = np.sort(costs[:, a, order], axis=1)[:, k - 2]
-            assert least[a] == pytest.approx(float(kth @ weights[:, a]) - fixed[a])
-        else:
-            assert least[a] == 0
-
-
-def test_stops_are_posts_and_walks_past_them_cost_hardly_more() -> None:
-    space = make_space(make_building(40, vr.WithinDistance(3)), vr.Privacy(3))
-    assert isinstance(space.prices_of, FieldCosts)
-    first = greedy_partition(space, Watch())
-    running = LocalSearch(space, first, seed=0, watch=Watch())
-    running.descend(Watch())
-    groups = running._groups
-    priced = float(groups.shares[groups.sizes > 0].sum())
-    exact = running.grouping().total
-    assert exact <= priced + 1e-9
-    assert priced <= 1.02 * exact
-    task = space.task
-    partners = np.full((space.num, 1), -1, dtype=np.int64)
-    stops = choose_stops(task, space.order, partners, Watch())
-    for at, member in enumerate(space.order.tolist()):
-        mine = stops.stops[stops.ptr[at] : stops.ptr[at + 1]]
-        alone = (stops.from_start[0, mine] + stops.to_goal[0, mine]).min()
-        assert alone == pytest.approx(task.base_costs[0, member])
-    with pytest.raises(OutOfTimeError):
-        choose_stops(task, space.order, partners, Watch(should_stop=lambda: True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -17,7 +16,6 @@ from veilroute import InvalidInputError, Rule, Watch
 from veilroute.covering import CoveringTask, FieldsEngine, Members, as_members, prepare_task
 from veilroute.partition import (
     Partition,
-    partition_by_bitmask,
     partition_by_columns,
     partition_exact,
     partition_local_search,
@@ -107,46 +105,6 @@ def test_an_own_rule_is_obeyed_and_its_optimum_found(seed: int, num_trips: int, 
         assert (found.least_mean or 0) * grouped == pytest.approx(cost, abs=1e-9)
     searched = partition_local_search(problem, task, rule, seed=0, watch=Watch())
     assert check(searched, rule, price) == pytest.approx([grouped, cost], abs=1e-9)
-
-
-@pytest.mark.parametrize(("seed", "num", "rivals"), [(6, 15, 10), (7, 15, 10), (8, 39, 60)])
-def test_more_members_under_an_own_rule(seed: int, num: int, rivals: int) -> None:
-    problem, task, rule = make(seed, num, rivals=rivals)
-    price = Prices(task)
-    found = partition_exact(problem, task, rule, seed=0, watch=Watch())
-    assert found.is_optimal and found.certificate is not None
-    grouped, cost = check(found, rule, price)
-    if num > 20:
-        assert grouped == num
-    else:
-        by_table = partition_by_bitmask(problem, task, rule, watch=Watch())
-        assert by_table.is_optimal
-        assert check(by_table, rule, price) == pytest.approx([grouped, cost], abs=1e-9)
-    by_search = check(partition_local_search(problem, task, rule, seed=0, watch=Watch()), rule, price)
-    assert by_search[0] == grouped
-    assert cost - 1e-9 <= by_search[1] <= 1.2 * cost
-
-
-def test_a_rule_may_end_the_growth_of_sets() -> None:
-    """Nothing but triples: what is told about growth keeps larger sets from being priced, and changes no result."""
-
-    @dataclass(frozen=True, eq=False)
-    class Triples(Odd):
-        def qualify(self, sets: Int32s) -> Flags:
-            return np.asarray(super().qualify(sets) & (sets.shape[1] == 3))
-
-        def may_grow(self, sets: Int32s) -> Flags:
-            return np.full(len(sets), sets.shape[1] < 3, dtype=np.bool_)
-
-    problem, task, rule = make(9, 14)
-    triples = Triples(rule.together, least=3, largest=7)
-    found = partition_exact(problem, task, triples, seed=0, watch=Watch())
-    assert found.is_optimal
-    assert sorted(map(len, found.classes)) == [3] * 4
-    assert math.isclose(
-        check(found, rule, price := Prices(task))[1],
-        check(partition_by_bitmask(problem, task, triples, watch=Watch()), rule, price)[1],
-    )
 
 
 def test_the_papers_searches_say_that_they_know_one_rule_only() -> None:

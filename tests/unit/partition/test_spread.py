@@ -12,15 +12,6 @@ HEAP = np.array([0, 0, 0, 1, 1, 2])
 FAR = HEAP[:, None] != HEAP[None, :]
 
 
-def test_readings_of_spread() -> None:
-    for spread, expected in (("witness", True), ("all-pairs", False)):
-        assert is_spread((0, 1, 3), FAR, vr.Privacy(2, 1, spread=spread)) is expected
-    assert not is_spread((0, 1, 2), FAR, vr.Privacy(2))
-    assert not is_spread((0, 1, 3), FAR, vr.Privacy(3))
-    assert is_spread((0, 1, 3, 5), FAR, vr.Privacy(3))
-    assert is_spread((0, 3, 5), FAR, vr.Privacy(3, spread="all-pairs"))
-
-
 def test_members_of_one_prefix_are_one_class_under_witness() -> None:
     everybody = range(6)
     assert split_into_classes(everybody, KAndEll.of(FAR, 3, "witness")) == [(0, 1, 2, 3, 4, 5)]

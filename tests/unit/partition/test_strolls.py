@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from itertools import combinations, pairwise, permutations
+from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
 
 import veilroute as vr
-from reference import best_partition
-from strategies import privacies, problems, rooms
-from veilroute import OutOfTimeError, Watch
+from strategies import rooms
+from veilroute import Watch
 from veilroute.covering import k_and_ell, prepare_task
-from veilroute.kernels import find_strolls
 from veilroute.partition import Bounding, ClassSpace, Record, StrollSearch, greedy_partition, raise_by_strolls
 
 
@@ -38,32 +34,6 @@ def shares(space: ClassSpace, members: tuple[int, ...]) -> np.ndarray:
     mine = list(members)
     alone = (space.weights * space.base_costs)[:, mine].sum(axis=1)
     return np.asarray(costs[0] * space.weights[:, mine].sum(axis=1) - alone)
-
-
-def test_strolls_that_remember_everybody_are_the_orders_of_sets() -> None:
-    rng = np.random.default_rng(4)
-    num, k = 6, 4
-    for _ in range(20):
-        first, last, worth = rng.uniform(0, 3, num), rng.uniform(0, 3, num), rng.uniform(-4, 1, num)
-        between = rng.uniform(0, 3, (num, num))
-        is_open = (rng.random((num, num)) < 0.9) & ~np.eye(num, dtype=bool)
-        near = np.array([[j for j in range(num) if j != i] for i in range(num)])
-        places = np.full((num, num), -1, dtype=np.int8)
-        np.put_along_axis(places, near, np.arange(num - 1, dtype=np.int8)[None], axis=1)
-        expected = min(
-            0.5 + 0.7 * (first[p[0]] + last[p[-1]] + sum(between[a, b] for a, b in pairwise(p)))
-            + worth[list(p)].sum()
-            for p in permutations(range(num), k)
-            if all(is_open[a, b] for a, b in pairwise(p))
-        )  # fmt: skip
-        sets, values = np.empty((num, k), dtype=np.int32), np.empty(num)
-        least, found = find_strolls(
-            np.arange(num), k, 0.7, 0.5, worth, first, last, between, is_open, near, places, 100.0, sets, values
-        )
-        assert least == pytest.approx(expected, abs=1e-9)
-        assert found > 0
-        assert values[:found].min() == least
-        assert all(len(set(row)) == k for row in sets[:found].tolist())
 
 
 @pytest.mark.parametrize(
@@ -92,27 +62,6 @@ def test_lowered_prices_hold_for_classes_of_any_size(
                     assert reduced >= -1e-9
                     num_tight += reduced < 0.3
     assert num_tight > 0
-
-
-@given(problems(max_nodes=9, max_candidates=6), privacies())
-def test_the_bound_of_strolls_is_below_the_optimum(problem: vr.Problem, privacy: vr.Privacy) -> None:
-    assume(2 <= privacy.k <= len(problem.counted))
-    _, anonymized, mac = best_partition(problem, privacy)
-    assume(anonymized > 0)
-    assert mac is not None
-    task = prepare_task(problem)
-    assume(len(task.members) > 1)
-    space = ClassSpace(task, k_and_ell(problem, task, privacy))
-    space.prepare(Watch())
-    record = Record(greedy_partition(space, Watch()), Watch())
-    bounding = Bounding(space, space.num - anonymized, Watch())
-    with suppress(OutOfTimeError):  # nor what the solver gave up
-        raise_by_strolls(bounding, record)
-    assert bounding.bound <= mac * anonymized + 1e-9
-    assert bounding.bound == pytest.approx(bounding.value_of(bounding.prices, 0.0))
-    assert record.best.num_grouped <= anonymized
-    if record.best.num_grouped == anonymized:
-        assert record.best.total >= mac * anonymized - 1e-9
 
 
 @pytest.mark.parametrize(("seed", "k", "num_trips", "part"), [(3, 5, 1, 0.61), (3, 4, 2, 0.63), (1, 3, 1, 0.73)])

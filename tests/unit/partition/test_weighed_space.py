@@ -14,14 +14,9 @@ import pytest
 import veilroute as vr
 from veilroute import Rule, Watch
 from veilroute.covering import CoveringTask, RiskBound, as_members, prepare_task, who_can_hide
-from veilroute.kernels import mark_splitting
 from veilroute.partition import (
-    Partition,
     Prices,
     WeighedSpace,
-    other_limits,
-    partition_by_bitmask,
-    partition_by_columns,
 )
 
 BETAS = (0.5, 0.4, 0.35, 0.6, 0.75)
@@ -174,102 +169,3 @@ def test_bounds_on_classes_that_no_search_gets_to_hold(seed: int) -> None:
             group = tuple(row[row >= 0].tolist())
             assert share == pytest.approx(listed.shares[group], abs=1e-9)
             assert reduced == pytest.approx(listed.reduced(group), abs=1e-9)
-
-
-def test_bounds_on_classes_that_no_search_gets_to_are_close() -> None:
-    """Where nobody is near anybody and there are no cuts, the bound is just below the best class."""
-    num_short = 0
-    for seed in (7, 11, 13, 17, 19, 23, 25, 29, 31, 37):
-        listed = Listed.of(seed)
-        listed = Listed(listed.space, Prices(listed.prices.duals))
-        searched = listed.space.search(listed.prices, -1e-12, Watch(), quota=0.0)
-        found = listed.space.look_further(listed.prices, searched, -1e-12, 0.0, 500, Watch())
-        assert found.shortfalls is not None and searched.shortfalls is not None
-        for member in np.flatnonzero(searched.shortfalls < -1e-6).tolist():
-            mine = [listed.reduced(group) for group in listed.shares if listed.heaviest(group) == member]
-            assert found.shortfalls[member] == pytest.approx(min(0.0, *mine), abs=0.01)
-            num_short += 1
-    assert num_short > 10
-
-
-@pytest.mark.parametrize("beta", BETAS)
-def test_sets_that_split_whatever_lighter_ones_come(beta: float) -> None:
-    rng = np.random.default_rng(round(100 * beta))
-
-    def is_class(masses: list[float]) -> bool:
-        return len(masses) > 0 and max(masses) <= beta * sum(masses)
-
-    def splits(masses: list[float]) -> bool:
-        at = range(len(masses))
-        ways = (set(some) for size in range(1, len(masses)) for some in combinations(at, size))
-        return any(is_class([masses[i] for i in w]) and is_class([masses[i] for i in at if i not in w]) for w in ways)
-
-    num_split = 0
-    masses = np.sort(rng.random(40) + 0.1)[::-1].copy()
-    for size in range(3, 11):
-        rows = np.array([sorted(rng.choice(40, size, replace=False)) for _ in range(30)], dtype=np.int32)
-        out = np.zeros(len(rows), dtype=np.bool_)
-        mark_splitting(rows, masses, beta, out)
-        num_split += int(out.sum())
-        for row, is_split in zip(rows, out, strict=True):
-            mine = masses[row].tolist()
-            assert is_split == splits(mine)
-            if is_split and size < 9:
-                assert splits([*mine, mine[-1] * float(rng.random())]) and splits(
-                    [*mine, mine[0] * float(rng.random())]
-                )
-    assert 20 < num_split < 8 * 30 - 20
-
-
-def total_of(found: Partition, task: CoveringTask, rule: Rule) -> tuple[float, float]:
-    """How much a partition hides, and what it adds."""
-    assert isinstance(rule, RiskBound)
-    space = WeighedSpace(task, rule)
-    rank = np.argsort(space.order)
-    priced = space.price(as_members(rank[list(members)].tolist()) for members in found.classes)
-    return priced.hidden, priced.total
-
-
-def check_each_other(by_table: Partition, by_columns: Partition, task: CoveringTask, rule: Rule) -> None:
-    best, found = total_of(by_table, task, rule), total_of(by_columns, task, rule)
-    assert by_table.is_optimal
-    assert found[0] <= best[0] * (1 + 1e-9)
-    if by_columns.least_mean is not None:
-        assert found[0] == pytest.approx(best[0])
-        assert by_columns.least_mean <= best[1] / best[0] * (1 + 1e-9)
-    if by_columns.is_optimal:
-        assert found == pytest.approx(best, rel=1e-9)
-        assert by_columns.least_mean == pytest.approx(best[1] / best[0], rel=1e-6)
-
-
-@pytest.mark.parametrize("limits", [{}, {"few": 8, "large_k": 2}], ids=["usual", "strolls"])
-@pytest.mark.parametrize(
-    "seed",
-    [0, 1, 3, 4, 5, 6, 7, 11, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 8, 9, *range(12, 30)))],
-)
-def test_tables_and_columns_agree_under_a_prior(seed: int, limits: dict[str, int]) -> None:
-    """What columns prove is so; where they prove nothing, they hide no more, and their bound is none too high.
-
-    Strolls come in where classes have five members or more; large classes and others are in one programme then.
-    """
-    problem, task, rule = make(seed, 13 + seed % 4)
-    by_table = partition_by_bitmask(problem, task, rule, watch=Watch())
-    with other_limits(**limits):
-        by_columns = partition_by_columns(problem, task, rule, watch=Watch())
-    assert all(rule.qualify(np.array([members], dtype=np.int32)).all() for members in by_columns.classes)
-    assert not by_columns.left_out or seed not in (0, 4, 6, 11)
-    check_each_other(by_table, by_columns, task, rule)
-
-
-def test_walks_may_cost_nothing() -> None:
-    """Also past several members: the search ends, and extends such sets like others."""
-    edges = [(a, a + 1, 0.0 if a < 8 else 1.0) for a in range(19)]
-    tails, heads, costs = zip(*edges, *((b, a, cost) for a, b, cost in edges), strict=True)
-    places = [1, 2, 3, 4, 5, 6, 10, 12, 14, 16, 18, 19, 9]
-    prior = [1 / (i + 4) for i in range(13)]
-    problem = vr.Problem(vr.Domain.from_edges(20, tails, heads, costs), [vr.Trip(0, 8)], places, prior=prior)
-    for beta in (0.5, 0.6):
-        task, rule = who_can_hide(problem, prepare_task(problem), vr.Privacy(risk=beta))
-        by_table = partition_by_bitmask(problem, task, rule, watch=Watch())
-        by_columns = partition_by_columns(problem, task, rule, watch=Watch())
-        check_each_other(by_table, by_columns, task, rule)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
 import pytest
 
 import veilroute as vr
 from veilroute import OutOfTimeError, Watch
-from veilroute.covering import Completions, CoverMemo, Node, as_members, prepare_task
+from veilroute.covering import CoverMemo, Node, as_members, prepare_task
 from veilroute.planners import Cluster, Leads
 
 
@@ -18,40 +17,6 @@ def corridor() -> vr.Problem:
     """Eleven cells; from the middle to the middle, past one of the ends' neighbours."""
     domain = vr.grid_domain(["..........."])
     return vr.Problem(domain, [vr.Trip((0, 5), (0, 5))], [(0, 3), (0, 8)])
-
-
-def columns(route: vr.Route) -> list[int]:
-    return [cell[1] for cell in route]  # type: ignore[index]
-
-
-def test_m_pbp_parts_after_m_nodes(corridor: vr.Problem) -> None:
-    whole = vr.solve(corridor, vr.Privacy(k=2), planner="pbp")
-    assert columns(whole.route_for((0, 3))) == columns(whole.route_for((0, 8)))
-    assert whole.route_for((0, 3)).cost == 10
-    parted = vr.solve(corridor, vr.Privacy(k=2, m=4), planner="m-pbp")
-    first = columns(whole.route_for((0, 3)))[:4]
-    assert first in ([5, 4, 3, 4], [5, 6, 7, 8])
-    near, far = columns(parted.route_for((0, 3))), columns(parted.route_for((0, 8)))
-    assert near[:4] == far[:4] == first
-    if first == [5, 4, 3, 4]:  # 3 has been passed; 8 is still to come
-        assert (near, far) == ([5, 4, 3, 4, 5], [5, 4, 3, 4, 5, 6, 7, 8, 7, 6, 5])
-    else:
-        assert (near, far) == ([5, 6, 7, 8, 7, 6, 5, 4, 3, 4, 5], [5, 6, 7, 8, 7, 6, 5])
-    assert parted.status == "feasible"
-    assert parted.mac_lower_bound is None
-
-
-def test_completion_goes_past_the_nearest_watcher_if_there_is_a_way_on() -> None:
-    domain = vr.grid_domain(["..........."])
-    problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 0))], [(0, 8), (0, 2)], vr.WithinDistance(3))
-    completions = Completions(prepare_task(problem))
-    for member, expected in ((0, [0, 1, 2, 3, 4, 5, 4, 3, 2, 1, 0]), (1, [0, 1, 0])):  # 1 is seen from the start
-        walk, cost = completions.complete(np.array([0, 1]), member, 0)
-        assert (walk.tolist(), cost) == (expected, len(expected) - 1)
-    fork = vr.Domain.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 1, 1])
-    task = prepare_task(vr.Problem(fork, [vr.Trip(0, 3)], [1, 2]))
-    walk, cost = Completions(task).complete(np.array([0, 1]), 1, 0)
-    assert (walk.size, cost) == (0, float("inf"))
 
 
 @pytest.mark.parametrize("m", [1, 2, 5, 6, 7, 8, 20, 51])
@@ -65,17 +30,6 @@ def test_cbp_leads_to_the_centroid_with_padding_in_front(m: int, corridor: vr.Pr
     else:  # on a line, padding changes the length by two nodes at a time
         assert walk[-1] == 9
         assert m <= len(walk) <= m + 1
-
-
-def test_cbp_padding_is_drawn_for_each_class_and_trip(corridor: vr.Problem) -> None:
-    task = prepare_task(vr.Problem(corridor.domain, [vr.Trip((0, 5), (0, 5))] * 2, corridor.candidates))
-    drawn = [
-        Leads(task, seed, Watch()).find(Cluster(as_members(members), Node(9)), 60, trip).tobytes()
-        for members in ((0, 1), (0,))
-        for trip in (0, 1)
-        for seed in (3, 4)
-    ]
-    assert len(set(drawn)) == len(drawn)
 
 
 @pytest.mark.parametrize("engine", ["astar", "fields"])

@@ -50,16 +50,6 @@ def test_two_heaps_become_two_clusters() -> None:
     assert sum(one == apart for one in found) >= 5
 
 
-def test_small_clusters_join_the_nearest_one() -> None:
-    """Five far cells and k = 2: nobody may be left alone."""
-    cells = [(0, 1), (0, 2), (0, 20), (0, 38), (0, 39)]
-    problem = vr.Problem(corridor(41), [vr.Trip((0, 0), (0, 40))], cells)
-    for seed in range(20):
-        found = clusters_of(problem, 2, seed)
-        assert sorted(cell for members, _ in found for cell in members) == cells  # type: ignore[type-var]
-        assert all(len(members) >= 2 for members, _ in found)
-
-
 @pytest.mark.parametrize(("middle", "home"), [(28, 0), (30, 1)])
 def test_a_small_cluster_joins_the_nearest_one_and_no_other(middle: int, home: int) -> None:
     """Three heaps of which the middle one is a single cell, nearer to the left one or to the right one."""
@@ -72,23 +62,6 @@ def test_a_small_cluster_joins_the_nearest_one_and_no_other(middle: int, home: i
 def test_fewer_members_than_k_are_no_cluster() -> None:
     problem = vr.Problem(corridor(5), [vr.Trip((0, 0), (0, 4))], [(0, 1), (0, 2)])
     assert clusters_of(problem, 3) == []
-
-
-def test_listed_clusters_do_not_depend_on_the_seed() -> None:
-    """Dealt by threes as listed, the two heaps are clusters from the start; a shuffle may join them."""
-    heaps = [[(0, 1), (0, 2), (0, 3)], [(0, 36), (0, 37), (0, 38)]]
-    problem = vr.Problem(corridor(40), [vr.Trip((0, 0), (0, 39))], [*heaps[0], *heaps[1]])
-    found = [clusters_of(problem, 3, seed, cluster_order="listed") for seed in range(10)]
-    assert found == [[(heaps[0], (0, 2)), (heaps[1], (0, 37))]] * 10
-    assert len({len(clusters_of(problem, 3, seed)) for seed in range(10)}) == 2
-
-
-def test_those_left_over_join_the_last_listed_cluster() -> None:
-    """Five cells and k = 2: the last three begin together, and stay."""
-    cells = [(0, 1), (0, 2), (0, 20), (0, 38), (0, 39)]
-    problem = vr.Problem(corridor(41), [vr.Trip((0, 0), (0, 40))], cells)
-    (first, _), (last, _) = clusters_of(problem, 2, cluster_order="listed")
-    assert (first, last) in ((cells[:2], cells[2:]), (cells[:3], cells[3:]))
 
 
 def test_the_way_to_a_centre_can_be_aimed_at_the_goal() -> None:

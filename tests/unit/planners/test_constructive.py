@@ -91,10 +91,3 @@ def test_a_risk_of_a_beginning_can_be_extended() -> None:
     longer = vr.extend_playbook(whole, before=[0, 1, 2])
     assert longer.claims.num_anonymized == whole.claims.num_anonymized > 0
     assert vr.audit(longer).holds
-
-
-def test_a_place_that_was_the_start_has_no_share_in_a_draw() -> None:
-    problem = vr.Problem(line(8), [vr.Trip(2, 5)], [2, 3, 4])
-    playbook = vr.solve(problem, vr.Privacy(k=2, mechanism="randomised", spread="all-pairs"))
-    with pytest.raises(vr.InvalidInputError, match="no share in the classes"):
-        vr.extend_playbook(playbook, before=[0, 1, 2])

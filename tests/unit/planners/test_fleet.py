@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.covering import as_members
-from veilroute.kernels import insertion_costs, join_tours, spanning_cost
-from veilroute.partition import DayTours
+from veilroute.kernels import join_tours
 from veilroute.planners import order_rates
 
 CITY = vr.generate_streets(20, 20, seed=2)
@@ -64,28 +62,6 @@ def test_tours_are_round_trips_past_all_who_are_wanted_and_nearly_the_shortest()
     assert found <= 1.02 * best
 
 
-def test_what_a_visit_adds_is_measured_where_there_is_none_and_tours_stay_as_they_are() -> None:
-    num = 12
-    between, near = tables(num, 1)
-    wanted = np.random.default_rng(2).random((5, num)) < 0.5
-    wanted[:, 3] = True
-    room = room_for(5, num)
-    join_tours(wanted, between, near, *room)
-    before, costs = [each.copy() for each in room], np.empty(num)
-    insertion_costs(between, near, *room, costs)
-    assert (room[2] == before[2]).all()
-    assert all((one == other)[before[2]].all() for one, other in zip(room, before, strict=True))
-    assert costs[3] == 0 < np.delete(costs, 3).min()
-
-
-def test_a_tree_joins_members_by_whatever_is_less() -> None:
-    between = np.array([[0.0, 4.0, 9.0], [4.0, 0.0, 1.0], [9.0, 1.0, 0.0]])
-    keys, members = np.empty(3), np.arange(3)
-    assert spanning_cost(members, np.array([5.0, 6.0, 7.0]), between, 1.0, keys) == 5 + 4 + 1
-    assert spanning_cost(members, np.array([5.0, 2.0, 7.0]), between, 1.0, keys) == 2 + 1 + 4
-    assert spanning_cost(members, np.array([5.0, 2.0, 7.0]), between, 2.0, keys) == 2 + 2 + 5
-
-
 def test_as_many_are_hidden_as_can_be_the_audit_holds_and_the_bytes_are_the_same() -> None:
     exact, book = vr.solve(PROBLEM, PRIVACY), usual_plan()
     assert book.claims.num_anonymized == exact.claims.num_anonymized == len(HOMES)
@@ -93,24 +69,6 @@ def test_as_many_are_hidden_as_can_be_the_audit_holds_and_the_bytes_are_the_same
     assert vr.audit(book).holds
     assert plan().to_json() == book.to_json()
     assert plan(partition=exact, seed=5).claims.num_anonymized == len(HOMES)
-
-
-@pytest.mark.parametrize(
-    ("privacy", "has_prior"),
-    [
-        (vr.Privacy(k=2, ell=900, spread="all-pairs"), False),
-        (vr.Privacy(k=2, ell=1200), False),
-        (vr.Privacy(k=2, ell=300, m=5), False),
-        (vr.Privacy(risk=0.4, ell=300), True),
-    ],
-)
-def test_every_rule_is_kept(privacy: vr.Privacy, has_prior: bool) -> None:
-    prior = [1 / (2 + i % 7) for i in range(len(HOMES))] if has_prior else None
-    problem = vr.Problem(CITY, [vr.Trip(0, 0)], HOMES, prior=prior)
-    pbp, book = vr.solve(problem, privacy, planner="pbp"), plan(problem, privacy)
-    assert book.claims.hidden_mass == pytest.approx(pbp.claims.hidden_mass)
-    report = vr.audit(book)
-    assert report.holds, report.to_text()
 
 
 def test_under_a_ledger_everybody_stays_hidden(tmp_path: Path) -> None:
@@ -159,23 +117,6 @@ def test_rates_are_shared_out() -> None:
     other = vr.solve(vr.Problem(CITY, [vr.Trip(0, 0)], HOMES[:9]), vr.Privacy(k=2))
     with pytest.raises(vr.InvalidInputError, match="partition: expected a playbook of the same problem and privacy"):
         plan(partition=other)
-
-
-def test_days_cost_what_their_tours_do_and_classes_what_joins_their_members() -> None:
-    """On a line with the depot at 0 and members at 1, 2 and 3; a stop pays a thirtieth of its own way as well."""
-    places = np.array([1.0, 2.0, 3.0, 0.0])
-    between = np.abs(places[:, None] - places)
-    always = DayTours(between, np.array([1.0, 0.0, 0.0]), seed=1)
-    for groups, furthest, visited in (([(0,), (1, 2)], 1, 1), ([(0, 1), (2,)], 2, 1 + 2), ([(0, 2), (1,)], 3, 1 + 3)):
-        assert always.judge([as_members(each) for each in groups]) == pytest.approx(2 * furthest + visited / 15)
-    days = DayTours(between, np.array([1.0, 0.5, 0.5]), seed=1)
-    assert days.is_touched(as_members((1, 2))) == pytest.approx(1 - 0.5**2)
-    days.draw([as_members((0,))])  # from every tour it is 2 to the second and back, 4 to the third, and 1 between them
-    for share, joined in ((0.5, 2 + 0.5), (0.7, 2 + 0.7), (1.0, 2 + 1.0)):
-        assert days.estimate(share)(as_members((1, 2))) == pytest.approx(0.75 * (joined + (2 + 3) / 15))
-    days.draw([as_members((0,)), as_members((1, 2))])  # everybody is on some tours: what counts are the others
-    assert days.estimate(1.0)(as_members((2,))) == pytest.approx(0.5 * (4 + 3 / 15))
-    assert days.judge([as_members((0, 1, 2))]) == pytest.approx(2 * 3 + (1 + 2 + 3) / 15)
 
 
 def test_the_time_is_kept_and_a_stop_gives_the_best_so_far() -> None:

@@ -84,36 +84,6 @@ def test_a_playbook_its_file_without_the_map_and_its_classes_as_lists_give_the_s
     assert len({book.to_json() for book in made}) == 1
 
 
-def test_a_member_that_is_an_end_of_the_new_trip_drops_out(
-    earlier: vr.Playbook, building: vr.Domain, places: list[Label]
-) -> None:
-    trio = next(group for group in earlier.classes if len(group.members) == 3)
-    pair = next(group for group in earlier.classes if len(group.members) == 2)
-    problem = vr.Problem(building, [vr.Trip(trio.members[0], pair.members[0])], places)
-    playbook = reuse(problem, earlier)
-    assert frozenset(trio.members[1:]) in classes_of(playbook)
-    assert playbook.claims.num_candidates == 7
-    # The pair has lost one and cannot hide the other any more.
-    with pytest.raises(vr.NotAnonymizedError):
-        playbook.route_for(pair.members[1])
-    assert playbook.claims.num_anonymized == 6
-
-
-def test_members_that_the_new_trip_cannot_cover_drop_out(ring6: vr.Domain) -> None:
-    earlier = vr.solve(vr.Problem(ring6, [vr.Trip(0, 0)], [1, 2, 3, 4]), vr.Privacy(k=4))
-    assert classes_of(earlier) == {frozenset({1, 2, 3, 4})}
-    # A newer map: the way from 2 leads to the exit, and no further.
-    cut = vr.Domain.from_edges(6, [0, 1, 2], [1, 2, 5], [1, 1, 1])
-    problem, lists = vr.Problem(cut, [vr.Trip(0, 5)], [1, 2, 3, 4]), [[1, 2, 3, 4]]
-    playbook = reuse(problem, lists)
-    assert set(playbook.uncoverable) == {3, 4}
-    assert classes_of(playbook) == {frozenset({1, 2})}
-    assert reuse(problem, lists, k=3).claims.num_anonymized == 0
-    # Its numbers may mean other places, and nothing says where these are: the playbook itself is refused.
-    with pytest.raises(vr.InvalidInputError, match="a playbook made on this very map"):
-        reuse(problem, earlier)
-
-
 def town(order: Sequence[int], *, closed: int | None = None, shift: float = 0.0, named: bool = False) -> vr.Domain:
     """A ring of eight junctions whose numbers are given in ``order``; without the street after junction ``closed``."""
     number = {place: i for i, place in enumerate(order)}
@@ -221,20 +191,6 @@ def test_a_grid_of_the_same_size_has_the_same_cells(earlier: vr.Playbook, buildi
         reuse(vr.Problem(wider, [BACK], earlier.candidates), earlier)
 
 
-def test_a_class_that_no_walk_covers_is_left_out(ring6: vr.Domain) -> None:
-    playbook = reuse(vr.Problem(ring6, [vr.Trip(4, 5)], [1, 3]), [[1, 2, 3, 4]])
-    assert classes_of(playbook) == {frozenset({1, 3})}, "2 and 4 are not there any more"
-    # 0 to 3 past 1 or past 2, but not past both.
-    fork = vr.Domain.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 1, 1])
-    problem = vr.Problem(fork, [vr.Trip(0, 3)], [1, 2])
-    playbook = reuse(problem, [[1, 2]])
-    assert (playbook.claims.num_anonymized, playbook.claims.num_coverable) == (0, 2)
-    assert playbook.status == "feasible", "another partition might do"
-    # One node can be shared: then their ways part.
-    assert classes_of(reuse(problem, [[1, 2]], m=1)) == {frozenset({1, 2})}
-    assert reuse(problem, [[1, 2]], m=2).claims.num_anonymized == 0
-
-
 def test_classes_that_fall_short_or_stand_too_close_are_left_out_and_never_grouped_again(
     earlier: vr.Playbook, later: vr.Problem, building: vr.Domain, places: list[Label]
 ) -> None:
@@ -254,26 +210,6 @@ def test_classes_that_fall_short_or_stand_too_close_are_left_out_and_never_group
     assert classes_of(reuse(later, some, ell=0)) == classes_of(some)
 
 
-def test_two_new_trips_at_once_lose_the_same_members(earlier: vr.Playbook, building: vr.Domain) -> None:
-    trio = next(group for group in earlier.classes if len(group.members) == 3)
-    ends = [vr.Trip(trio.members[0], (2, 1)), vr.Trip((2, 1), (1, 32), weight=3.0)]
-    playbook = reuse(vr.Problem(building, ends, earlier.candidates), earlier)
-    assert frozenset(trio.members[1:]) in classes_of(playbook)
-    assert all(len(group.routes) == 2 for group in playbook.classes)
-
-
-def test_the_trip_after_that_reuses_the_newer_playbook(earlier: vr.Playbook, building: vr.Domain) -> None:
-    trio = next(group.members for group in earlier.classes if len(group.members) == 3)
-    second, third = (vr.Problem(building, [vr.Trip(end, (2, 1))], earlier.candidates) for end in trio[:2])
-    first_twice = [reuse(second, earlier), reuse(third, earlier)]
-    assert linked(first_twice)[trio[2]] == {trio[2]}, "both lost one, and only one is left in both"
-    chain = [earlier, reuse(second, earlier)]
-    chain.append(reuse(third, chain[-1]))
-    assert all(len(possible) >= 2 for possible in linked(chain).values())
-    with pytest.raises(vr.NotAnonymizedError):
-        chain[-1].route_for(trio[2])
-
-
 @given(problem=problems(max_nodes=9, max_candidates=6, max_trips=3), privacy=privacies(), m=st.sampled_from([None, 3]))
 def test_a_chain_of_trips_leaves_k_candidates_apart(problem: vr.Problem, privacy: vr.Privacy, m: int | None) -> None:
     privacy = vr.Privacy(privacy.k, privacy.ell, m, privacy.spread)
@@ -290,26 +226,6 @@ def test_a_chain_of_trips_leaves_k_candidates_apart(problem: vr.Problem, privacy
         assert frozenset(others) in classes_of(chain[-1])
         assert candidate in others
         assert len(others) >= privacy.k
-
-
-@given(problem=problems(max_nodes=9, max_candidates=6), privacy=privacies(), m=st.sampled_from([None, 1, 2, 4, 7]))
-def test_an_optimal_partition_reused_for_its_own_trips_stays_optimal(
-    problem: vr.Problem, privacy: vr.Privacy, m: int | None
-) -> None:
-    assume(privacy.k <= len(problem.counted))
-    privacy = vr.Privacy(privacy.k, privacy.ell, m, privacy.spread)
-    best = vr.solve(problem, privacy)
-    again = reuse(problem, best, **privacy.to_dict())
-    assert classes_of(again) == classes_of(best)
-    assert again.mac == (None if best.mac is None else pytest.approx(best.mac, abs=1e-9))
-
-
-def test_a_finite_m_shares_the_best_prefix(earlier: vr.Playbook, later: vr.Problem) -> None:
-    books = [reuse(later, earlier, m=m) for m in (1, 20, 30, 40, 500, None)]
-    assert all(classes_of(book) == classes_of(earlier) for book in books)
-    macs = [book.mac or 0.0 for book in books]
-    assert macs == sorted(macs)
-    assert macs[2] < macs[3] < macs[4] == pytest.approx(macs[5])
 
 
 def test_of_large_classes_and_without_time_the_first_nodes_of_the_walk_are_shared(
@@ -354,11 +270,3 @@ def test_what_is_no_partition_is_refused(partition: object, words: str, line5: v
     problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
     with pytest.raises(vr.InvalidInputError, match=words):
         reuse(problem, partition)
-
-
-def test_no_option_but_the_partition(line5: vr.Domain) -> None:
-    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
-    with pytest.raises(vr.InvalidInputError, match="reuse takes partition"):
-        vr.solve(problem, planner="reuse", partition=[[1, 2, 3]], partitioner="exact")
-    with pytest.raises(vr.InvalidInputError, match="optimal takes no options"):
-        vr.solve(problem, partition=[[1, 2, 3]])
