@@ -25,14 +25,13 @@ if TYPE_CHECKING:
     from veilroute.auditing.driving import Lines
     from veilroute.auditing.legality import legal_map
     from veilroute.auditing.mixtures import examine_mixture, whole_and_rest
-    from veilroute.auditing.neighbours import measure_gaps
     from veilroute.auditing.optimality import Optimum, find_optimum, price_prefixes
     from veilroute.auditing.pricing import PrefixPrices, SetPrices, can_pad, price_walks
     from veilroute.auditing.proofs import MAX_EFFORT, Combiner, Option, check_certificate, examine_certificate
     from veilroute.auditing.replay import ReplayedPlaybook, is_hidden, replay_playbook
     from veilroute.auditing.risk import measure_risk
-    from veilroute.auditing.sightings import Observer, People, see_entry, see_playbook
-    from veilroute.auditing.survey import SightLines, Survey, TripDistances, find_watchers, measured_map, survey_problem
+    from veilroute.auditing.sightings import Observer, People, see_entry
+    from veilroute.auditing.survey import SightLines, Survey, find_watchers, measured_map, survey_problem
     from veilroute.auditing.underway import audit_underway
     from veilroute.auditing.verdicts import judge, names, number
     from veilroute.auditing.walking import TABLE_STEP, Effort, TooMuchError, WalkingMap

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         Record,
         record_from_dict,
     )
-    from veilroute.bench.charts import draw_chart, draw_pictures
+    from veilroute.bench.charts import draw_chart
     from veilroute.bench.dataset import (
         INDEX,
         SUMS,
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
         find_figures,
         is_printed_as,
     )
-    from veilroute.bench.report import Page, ReportFiles, how_it_was_made, write_report
+    from veilroute.bench.report import Page, ReportFiles, write_report
     from veilroute.bench.results import FILE_NAME, RecordStore, read_records
     from veilroute.bench.runner import (
         Job,
@@ -89,7 +89,7 @@ if TYPE_CHECKING:
         run_cells,
     )
     from veilroute.bench.statistics import bootstrap_interval, correct_by_holm, half_width, paired_p_value
-    from veilroute.bench.study import Preset, Study, read_study, shipped_studies
+    from veilroute.bench.study import Study, read_study, shipped_studies
     from veilroute.bench.suites import (
         GENERATED,
         MAX_CANDIDATES,
@@ -104,7 +104,7 @@ if TYPE_CHECKING:
         showing_own,
         suite_names,
     )
-    from veilroute.bench.table import Mean, Table, format_apr, format_number, format_seconds
+    from veilroute.bench.table import Mean, Table
     from veilroute.bench.tables import (
         Layout,
         build_findings,

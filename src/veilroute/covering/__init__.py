@@ -14,15 +14,7 @@ if TYPE_CHECKING:
     from veilroute.covering.engines import ENGINES, CoverMemo
     from veilroute.covering.fields import FieldsEngine, FieldStepper, SharedFields, allocate_rows, check_room
     from veilroute.covering.prefixes import Completions, fits_memory, has_two_colours
-    from veilroute.covering.set_costs import (
-        MAX_TOUR,
-        ClassWalks,
-        FieldCosts,
-        Method,
-        TourCosts,
-        choose_stops,
-        compute_class_costs,
-    )
+    from veilroute.covering.set_costs import MAX_TOUR, ClassWalks, FieldCosts, Method, TourCosts, compute_class_costs
     from veilroute.covering.states import StateGraph, search_graph
     from veilroute.covering.task import (
         CoveringTask,
@@ -31,7 +23,6 @@ if TYPE_CHECKING:
         far_matrix,
         find_watchers,
         k_and_ell,
-        mask_of,
         prepare_task,
         who_can_hide,
     )

@@ -15,15 +15,13 @@ from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.domain.codec import domain_from_dict, domain_to_dict
-    from veilroute.domain.connectivity import largest_component, reached_from, strong_components
+    from veilroute.domain.connectivity import largest_component, strong_components
     from veilroute.domain.free_flight import Zone
     from veilroute.domain.geography import (
         EARTH_RADIUS_M,
         MEASURES,
         distance_text,
-        duration_text,
         great_circle_m,
-        measured_domain,
         places_on_earth,
         project,
         streets_of,

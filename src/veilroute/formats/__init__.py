@@ -16,7 +16,7 @@ from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.formats.area import read_zones
-    from veilroute.formats.geojson import OKABE_ITO, class_colour, playbook_geojson, route_geojson
+    from veilroute.formats.geojson import OKABE_ITO, playbook_geojson, route_geojson
     from veilroute.formats.gpx import Track, gpx_text, playbook_gpx, route_gpx
     from veilroute.formats.kml import playbook_kml, route_kml
     from veilroute.formats.orders import ORDERS, SENTENCES, read_customers, read_orders

@@ -15,14 +15,11 @@ from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.kernels.astar import Estimator, estimate_state
-    from veilroute.kernels.day_tours import insertion_costs, join_tours, spanning_cost
-    from veilroute.kernels.flows import keep_edges, narrow_cuts
+    from veilroute.kernels.day_tours import join_tours
+    from veilroute.kernels.flows import narrow_cuts
     from veilroute.kernels.jit import ready_seconds, specialise
-    from veilroute.kernels.regroup import Tours, make_union
-    from veilroute.kernels.strolls import find_strolls
+    from veilroute.kernels.regroup import Tours
     from veilroute.kernels.subsets import count_bits
-    from veilroute.kernels.touring import gather_class, order_members
-    from veilroute.kernels.weighing import mark_splitting
 
 # For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
 __getattr__ = lazy_names(__name__, __file__)

@@ -13,30 +13,20 @@ from veilroute.registry import Entry, Plugin, Registry, check_options
 from veilroute.rules import Rule
 
 if TYPE_CHECKING:
-    from veilroute.partition.bitmask import best_partition, largest_spread, mark_needed, partition_by_bitmask
     from veilroute.partition.class_space import ClassSpace, Columns, Prices
     from veilroute.partition.columns import Proof, prove_cost
     from veilroute.partition.costs import BestPartition, Costs
     from veilroute.partition.crowd_strolls import CrowdStrolls
     from veilroute.partition.crowded_space import CrowdedSpace, is_crowded
-    from veilroute.partition.day_tours import DayTours
     from veilroute.partition.df_bb import partition_df_bb
     from veilroute.partition.exact import partition_by_columns, partition_exact
     from veilroute.partition.first import first_partition, split_into_classes
     from veilroute.partition.limits import other_limits
-    from veilroute.partition.local_search import (
-        LocalSearch,
-        anneal_classes,
-        find_partners,
-        greedy_partition,
-        improve,
-        partition_local_search,
-    )
-    from veilroute.partition.master import Bounding, scale_of, separate
+    from veilroute.partition.local_search import LocalSearch, greedy_partition, improve, partition_local_search
+    from veilroute.partition.master import Bounding, separate
     from veilroute.partition.merge_bb import MERGE_ORDERS, partition_merge_bb
     from veilroute.partition.naive import shuffle_as_gnu
     from veilroute.partition.result import Grouping, Record
-    from veilroute.partition.shares import Items
     from veilroute.partition.strolls import StrollSearch, raise_by_strolls
     from veilroute.partition.weighed_space import WeighedSpace
 

@@ -18,7 +18,6 @@ from veilroute.plotting.playbook_plot import draw_playbook, plot_playbook
 
 if TYPE_CHECKING:
     from veilroute.plotting.base_map import plane_of
-    from veilroute.plotting.day_plot import part_shown
     from veilroute.plotting.domain_plot import bend_walks, street_lines
     from veilroute.plotting.frame import lay_out
     from veilroute.plotting.html_map import join_modules

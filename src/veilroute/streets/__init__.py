@@ -16,14 +16,9 @@ from veilroute.streets.stops import Schedule, Stop
 if TYPE_CHECKING:
     from veilroute.streets.addresses import Address, AddressBook, Gazetteer, addresses_of
     from veilroute.streets.coordinates import read_degrees, read_lat_lon
-    from veilroute.streets.directions import (
-        bearing,
-        edge_number,
-        turn_angle,
-    )
-    from veilroute.streets.joining import join_segments, nodes_between
+    from veilroute.streets.joining import join_segments
     from veilroute.streets.network import build_network
-    from veilroute.streets.places import check_distinct, check_joined, check_way, span_text
+    from veilroute.streets.places import check_distinct, check_joined, check_way
     from veilroute.streets.restrictions import kinds_for
     from veilroute.streets.rules import (
         BOLLARDS,
@@ -39,7 +34,7 @@ if TYPE_CHECKING:
         rule_way,
         way_speeds,
     )
-    from veilroute.streets.sheets import route_itinerary, sighting_text
+    from veilroute.streets.sheets import route_itinerary
     from veilroute.streets.stops import Stops
     from veilroute.streets.vehicles import Vehicle, parse_metres, parse_tonnes
     from veilroute.streets.ways import Ways, WaysCollector
