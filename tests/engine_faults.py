@@ -23,9 +23,10 @@ partition/class_space.py: qualifies[kept] & is_there & (reduced => is_there & (r
 partition/master.py: np.sort(duals)[:num_grouped].sum() => duals.sum()
 partition/weighed_space.py: chosen[space.rule.qualify(grown.sets[chosen])] => chosen
 kernels/branching.py: grouped > 0 and cost * num >= ( => grouped > 0 and cost * num <= (
-kernels/extension.py: per_group = k - 1 if has => per_group = k - 2 if has
+kernels/extension.py: bound = offset + rest[x] => bound = offset - rest[x]
 kernels/floors.py: for _ in range(k - 1): => for _ in range(k):
-kernels/regroup.py: table[r, trip, p] + last[trip, p]) => table[r, trip, p])
+kernels/regroup.py: size >= k and (not is_loose or has_clique(far, mask, k)) => size >= k
+kernels/regroup.py: levels[OUTSIDE, depth] = away => pass
 kernels/set_partition.py: and value < best_cost): => and value > best_cost):
 kernels/strolls.py: value = values[i, mask] + rate * to_goal => value = values[i, mask] + 2 * rate * to_goal
 kernels/subsets.py: row = previous[smaller[i]] => row = previous[smaller[0]]

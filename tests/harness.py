@@ -15,15 +15,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from random import Random
 from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
 
 import veilroute as vr
 from door_towns import door_problem, winding_town
 from plain_turns import drawn_edges, drawn_rules, neighbours
 from reference import SLACK, Best, Group, Reference, World
-from scipy_optima import Oracle
+from scipy_optima import Numbers, Oracle
 from strategies import COSTS, KINDS, build_domain
 from veilroute.domain.graph import Label
 from veilroute.domain.turns import Turns, with_rules
@@ -133,6 +136,22 @@ class _Drawn(Oracle):
     def is_near(self, one: int, other: int) -> bool:
         a, b = (self.world.nodes[self.world.coverable[i]] for i in (one, other))
         return a == b or super().is_near(one, other)
+
+    @staticmethod
+    def _whom_to_hide(costs: Numbers, posteriors: Any, sums: Any, amounts: Numbers) -> Numbers:
+        """Every choice is tried, the most probability first; of those that hide the most, the cheapest is taken."""
+        found: list[tuple[float, list[float]]] = []
+        choices = [np.array(chosen) for chosen in product((0.0, 1.0), repeat=amounts.size)]
+        most = 0.0
+        for chosen in sorted(choices, key=lambda chosen: -float(amounts @ chosen)):
+            if found and float(amounts @ chosen) < most - SLACK:
+                break
+            limits = np.zeros(posteriors.shape[0])
+            solved = linprog(costs, posteriors, limits, sums, amounts * chosen, method="highs-ds")
+            if solved.success:
+                found.append((float(solved.fun), chosen.tolist()))
+                most = float(amounts @ chosen)
+        return np.array(min(found)[1])
 
 
 # What is drawn.
