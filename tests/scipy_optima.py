@@ -16,12 +16,12 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 import veilroute as vr
 from plain_cliques import heaviest_area
-from reference import World, best_of
+from reference import SLACK, World, best_of
 from strategies import build_domain
 
 BETAS = (0.5, 0.5, 0.4, 1 / 3, 0.35, 0.6, 0.25, 0.9, 0.7, 0.3)
@@ -192,22 +192,19 @@ class Oracle:
 
     @staticmethod
     def _whom_to_hide(costs: Numbers, posteriors: Any, sums: Any, amounts: Numbers) -> Numbers:
-        """Binary variables before the shares: whether all of a candidate's probability is hidden."""
-        num, num_shares = amounts.size, costs.size
-        whole = np.concatenate((np.ones(num), np.zeros(num_shares)))
-        links = np.hstack((-np.diag(amounts), sums.toarray()))
-        limits = np.hstack((np.zeros((posteriors.shape[0], num)), posteriors.toarray()))
-        mass = np.concatenate((amounts, np.zeros(num_shares)))
-        top = Bounds(0, np.where(whole > 0, 1, np.inf))
-        constraints = [LinearConstraint(links, 0, 0), LinearConstraint(limits, -np.inf, 0)]
-        options = {"mip_rel_gap": 0}
-        most = milp(-mass, integrality=whole, bounds=top, constraints=constraints, options=options)
-        least = float(amounts @ np.round(most.x[:num])) - 1e-7
-        constraints.append(LinearConstraint(mass, least, np.inf))
-        price = _FINE * np.concatenate((np.zeros(num), costs))
-        return np.asarray(
-            np.round(milp(price, integrality=whole, bounds=top, constraints=constraints, options=options).x[:num])
-        )
+        """Every choice is tried, the most probability first; of those that hide the most, the cheapest is taken."""
+        found: list[tuple[float, list[float]]] = []
+        choices = [np.array(chosen) for chosen in product((0.0, 1.0), repeat=amounts.size)]
+        most = 0.0
+        for chosen in sorted(choices, key=lambda chosen: -float(amounts @ chosen)):
+            if found and float(amounts @ chosen) < most - SLACK:
+                break
+            limits = np.zeros(posteriors.shape[0])
+            solved = linprog(costs, posteriors, limits, sums, amounts * chosen, method="highs-ds")
+            if solved.success:
+                found.append((float(solved.fun), chosen.tolist()))
+                most = float(amounts @ chosen)
+        return np.array(min(found)[1])
 
 
 def _not_worse(rows: list[list[float]]) -> list[list[float]]:
