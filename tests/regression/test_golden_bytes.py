@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+import veilroute as vr
 from golden.differences import differing, everywhere
 from golden.runs import DROPPED, INPUTS, Runs, digest_all, playbooks, read_commands, read_digests, unused_rules
+from veilroute.auditing import checker
 
 pytest.importorskip("osmium")
 pytest.importorskip("pyvrp")
@@ -28,6 +31,16 @@ def test_a_command_writes_what_it_wrote(runs: Runs, name: str) -> None:
         f"{name}: {', '.join(files)} no longer what tests/golden/digests.txt holds. What has changed is shown by\n"
         f"    make golden COMMANDS={name}\nand if it was meant to, is held by\n    make golden-update"
     )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_auditor_and_checker_find_nothing_wrong(runs: Runs, name: str) -> None:
+    runs.run(name)
+    for path in playbooks(runs.root / name):
+        data = json.loads(path.read_bytes())
+        if "domain" in data:
+            assert [line for line in checker.check(data) if line[1] == "BROKEN"] == []
+            assert vr.audit(vr.read_playbook(path)).holds
 
 
 def test_nothing_else_is_held() -> None:
