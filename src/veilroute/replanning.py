@@ -225,8 +225,9 @@ class _Observer:
     def courses(self, asked: Replan, *, is_forced: bool = True) -> list[Course]:
         """What all do where a replan was made, if all make the choices that were made before it.
 
-        A class that was seen to come the same way is replanned there too, if something on its way has changed. The
-        class of the replan is in any case, where that is ``is_forced``.
+        A class that was seen to come the same way is replanned there too, if something on its way has changed. One that
+        has parted before was replanned where it met the change, and may have come this way since. The class of the
+        replan is in any case, where that is ``is_forced``.
         """
         m, walked, found, paths = self.playbook.privacy.m, asked.walked, list[Course](), self.planned
         if (after := asked.after) is not None:
@@ -242,6 +243,11 @@ class _Observer:
                 # It is elsewhere: it can look the same only if all that is promised was over before.
                 if m is not None and m < len(walked) and path.shared[:m] == walked[:m]:
                     found.append(Course(number, path, None))
+                    continue
+                met = min(_first_hit(nodes, asked.closure) for nodes in path.whole) + 1
+                if met < len(walked) and path.shared[:met] == walked[:met]:
+                    entry = self._replan(number, walked[:met], asked.closure)
+                    found += [] if entry is None else [Course(number, None, entry)]
             elif not any(_is_hit(nodes[len(walked) - 1 :], asked.closure) for nodes in path.whole):
                 found.append(Course(number, path, None))
             elif (entry := self._replan(number, walked, asked.closure)) is not None:
@@ -273,8 +279,14 @@ def _gone_on(entry: Replan) -> Replan:
 
 def _is_hit(nodes: Sequence[Label], closure: Closure) -> bool:
     """Whether a road of a way is closed or costs something else."""
-    dear = {(tail, head) for tail, head, _ in closure.costs}
-    return any(pair in dear or closure.shuts(*pair) for pair in pairwise(nodes))
+    return _first_hit(nodes, closure) < len(nodes)
+
+
+def _first_hit(nodes: Sequence[Label], closure: Closure) -> int:
+    """Where a way meets the first road that is closed or costs something else; its length if there is none."""
+    costs = {(tail, head) for tail, head, _ in closure.costs}
+    hits = (at for at, pair in enumerate(pairwise(nodes)) if pair in costs or closure.shuts(*pair))
+    return next(hits, len(nodes))
 
 
 class _Replanner(Crowd):

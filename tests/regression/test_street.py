@@ -20,9 +20,9 @@ from veilroute.cli import simulate_day, simulate_linked
 from veilroute.domain import with_rules
 
 FEW, MANY = 3, 40
-#: Found and not mended yet: an unsafe ledger of which `check(since)` says that somebody's promises hold, though two of
-#: its days tell more; and a second replan, for giving up, that is said to keep the promise and tells more than printed.
-KNOWN = {("linked days, occasional", 19), ("replans", 26)}
+#: Found and not mended yet: an unsafe ledger of which `check(since)` says that a promise holds, though two of its days
+#: tell more when they are linked without the others.
+KNOWN = {("linked days, occasional", 19)}
 
 
 @pytest.mark.parametrize(("first", "num"), [(0, FEW), pytest.param(FEW, MANY, marks=pytest.mark.slow)])
@@ -31,6 +31,11 @@ def test_no_printed_figure_is_exceeded(feature: str, first: int, num: int) -> No
     scenarios = [run_scenario(feature, s) for s in range(first, first + num) if (feature, s) not in KNOWN]
     assert sum(map(bool, scenarios)) > num / 4
     assert [row for rows in scenarios for row in rows if row.is_exceeded] == []
+
+
+def test_a_class_that_met_the_closure_earlier_may_look_the_same() -> None:
+    """It was replanned there, and came back to the way of a class that meets the closure later."""
+    assert [row for row in run_scenario("replans", 26) if row.is_exceeded] == []
 
 
 def test_the_observer_shares_no_definition() -> None:

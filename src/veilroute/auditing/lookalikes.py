@@ -265,13 +265,20 @@ def _chosen(playbook: Playbook, entry: Replan, replanner: Replanner, own: int | 
         paths = {fate.number: fate for fate in fates if fate is not None}
     found: dict[int, Fate | Replan] = {} if own is None else {own: entry}
     for at, fate in paths.items():
-        shared = _begin_together(fate.walks.values())
+        walks = list(fate.walks.values())
+        shared = _begin_together(walks)
         if at == own:
             continue
         if shared[: first + 1] != entry.walked:
             # It is elsewhere: only if nothing is promised here any more can it have looked the same.
             if m is not None and m <= first and shared[:m] == entry.walked[:m]:
                 found[at] = fate
+                continue
+            # Or it met the change before, was replanned there, and has come this way since.
+            met = next((i for i in range(first) if _is_changed((w[: i + 2] for w in walks), i, entry.closure)), first)
+            if met < first and shared[: met + 1] == entry.walked[: met + 1]:
+                made = _ask(replanner, at, replace(entry, walked=entry.walked[: met + 1]))
+                found |= {} if made is None else {at: made}
         elif not _is_changed(fate.walks.values(), first, entry.closure):
             found[at] = fate
         elif (made := _ask(replanner, at, entry)) is not None:
