@@ -19,17 +19,17 @@ from veilroute.certificate import MAX_TRIED
 class Limits:
     """Numbers of members, unless they say something else."""
 
-    tried: int = MAX_TRIED  #: up to so many, all their sets are tried whatever the rule is
-    certified: int = MAX_TRIED  #: more than so many are given a certificate with their tables
-    tables: int = 20  #: up to so many, they may be: the tables have two to that power entries
-    combined: int = 20  #: up to so many, no integer programme is needed (``combine_few``)
-    few: int = 60  #: up to so many, pricing classes one by one ends if all classes have a price
+    tried: int = MAX_TRIED  #: up to this many, all their sets are tried whatever the rule is
+    certified: int = MAX_TRIED  #: more than this many are given a certificate with their tables
+    tables: int = 20  #: up to this many, they may be: the tables have two to that power entries
+    combined: int = 20  #: up to this many, no integer programme is needed (``combine_few``)
+    few: int = 60  #: up to this many, pricing classes one by one ends if all classes have a price
     large_k: int = 5  #: from this k on a bound comes first where pricing classes one by one may never end
     large_gap: float = 0.1  #: and, of crowded classes, if what a quick look leaves between plan and bound is more
     many_columns: int = 8_000  #: of more classes those that differ in members who cost nothing are one
     #: how many steps a search for classes takes for each heaviest member, or leader, before it leaves them at a bound
     quota: float = 1e6
-    exact: int = 13  #: up to so many members of a crowd, what they cost is worked out, and not only a bound on it
+    exact: int = 13  #: up to this many members of a crowd, what they cost is worked out, and not only a bound on it
     rows: int = 1 << 12  #: how many subsets local search looks at to group some anew, from 40 to 4,096
     effort: int = 20_000  #: how many sets local search looks at for each member, after the first local optimum
     annealed: int = 400_000  #: how many moves a run of annealing tries
