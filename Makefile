@@ -30,7 +30,7 @@ help:
 	@echo "make test      lint, types, import rules, tests, documentation (minutes)"
 	@echo "make test PYTHON=python3.13   the same with another Python, in an environment of its own"
 	@echo "make test-all  the same with the slow tests, the lowest versions of all libraries, and some planted faults"
-	@echo "make mutants   plant 620 faults in the product, one at a time, and count how many the tests find (an hour)"
+	@echo "make mutants   plant 620 faults in the product, one at a time, and count how many the tests find (long)"
 	@echo "make test-browser  the pages in an installed Chromium (CHROMIUM=... names one)"
 	@echo "make docs      the documentation into docs/_build/html"
 	@echo "make bench     speed and memory against scipy"
@@ -103,7 +103,7 @@ test-lowest: $(VENV)/.installed-dev
 	$(BIN)/python tests/lowest.py > .venv-lowest/constraints.txt
 	.venv-lowest/bin/python -m pip --disable-pip-version-check install --quiet \
 	  -c .venv-lowest/constraints.txt -e ".[test]"
-	.venv-lowest/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow and not newest"
+	.venv-lowest/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow"
 
 # Which lines each test runs, then faults in a draw that is the same each time; what was tried before is kept.
 mutants: $(VENV)/.installed-dev

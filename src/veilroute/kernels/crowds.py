@@ -91,7 +91,7 @@ class Room(NamedTuple):
 
 
 def make_room(num: int, num_clusters: int, num_cuts: int, num_stops: int, exact: int) -> tuple[Room, Walks]:
-    """Memory for so many members, with up to so many stops each.
+    """Memory for ``num`` members, each with at most ``num_stops`` stops.
 
     Sets of more than ``exact`` members have bounds on their costs, unless a walk past the others meets them as well.
     """

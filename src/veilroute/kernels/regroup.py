@@ -102,7 +102,10 @@ class Listed(NamedTuple):
 
 
 def make_union(num_trips: int, posts_per_member: int, most_rows: int = MAX_ROWS) -> tuple[Union, Rows, Listed]:
-    """Memory for members with up to so many posts, and for so many subsets of a union, at least one for each member."""
+    """Memory for members with at most ``posts_per_member`` posts, and for ``most_rows`` subsets of a union.
+
+    There must be room for one subset of each member.
+    """
     num_posts = MAX_UNION * posts_per_member
     union = Union(
         weights=np.empty((num_trips, MAX_UNION)),

@@ -30,7 +30,7 @@ class Limits:
     #: how many steps a search for classes takes for each heaviest member, or leader, before it leaves them at a bound
     quota: float = 1e6
     exact: int = 13  #: up to this many members of a crowd, what they cost is worked out, and not only a bound on it
-    rows: int = 1 << 12  #: how many subsets local search looks at to group some anew, from 40 to 4,096
+    rows: int = 1 << 12  #: how many subsets local search looks at to group members again, from 40 to 4,096
     effort: int = 20_000  #: how many sets local search looks at for each member, after the first local optimum
     annealed: int = 400_000  #: how many moves a run of annealing tries
 
