@@ -62,6 +62,7 @@ def test_honest_playbooks_pass_every_claim(playbook: vr.Playbook, dead_end: vr.P
         ("apr", {"apr": float("nan")}, "nan"),
         ("mac", {"mac": None}, "stated none"),
         ("mac", {"mac_by_trip": ()}, "states 0 values for 1 trip"),
+        ("mac", {"mac_by_trip": (99.0,)}, "MAC of trip 0 is better than stated"),
         ("mac", {"mac": 99.0}, "MAC is better than stated"),
         ("mac", {"mac": 0.0}, "MAC is worse than stated"),
         ("bound", {"mac_lower_bound": 9.0}, "no MAC is below 9"),

@@ -37,7 +37,7 @@ def random_rule(rng: Random, *, with_beta: bool) -> ClassRule:
             close[a] |= 1 << b
             close[b] |= 1 << a
     is_all_pairs = rng.random() < 0.4
-    lines = random_lines(rng, num, is_parted=with_beta)
+    lines = random_lines(rng, num, is_parted=with_beta) if rng.random() < 0.7 else {}
     if not with_beta:
         return ClassRule(rng.choice([1, 2, 2, 3]), close, is_all_pairs=is_all_pairs, effort=Effort(1e9), lines=lines)
     weights = sorted((rng.choice([1.0, 1.0, 2.0, 3.0, 0.5]) for _ in range(num)), reverse=True)
