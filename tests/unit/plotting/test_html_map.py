@@ -19,7 +19,7 @@ import pytest
 import veilroute as vr
 from drawn_books import triangle_book
 from street_samples import ATTRIBUTION, as_written_before, exposed_book, little_book, little_town
-from veilroute.plotting import bend_walks, html_map, join_modules, street_lines, write_html_map
+from veilroute.plotting import bend_walks, html_map, street_lines, write_html_map
 
 EVIL = "</script><script>alert(1)</script><!-- {{js}}"
 
@@ -202,19 +202,6 @@ def test_a_contingency_is_on_the_map() -> None:
         ]
         assert points(detour["closed"][0])[0] == line(town, entry.route)[0]
     assert not Page(html_map(little_book())).trip["detours"]
-
-
-def test_modules_are_joined_into_one_that_imports_nothing() -> None:
-    for name in ("page.js", "day.js"):
-        text = join_modules([name])
-        assert not re.search(r"^\s*(import|export)\b", text, re.MULTILINE)
-        assert "</script" not in text.lower()
-        top = re.findall(r"^(?:async )?(?:function\*?|class|const|let) (\w+)", text, re.MULTILINE)
-        assert len(set(top)) == len(top), sorted(each for each in top if top.count(each) > 1)
-    # A module comes before those that import it, and once, however many they are.
-    joined = join_modules(["canvas.js", "geometry.js"])
-    assert joined.index("function decode(") < joined.index("function createBase(") < joined.index("function createMap(")
-    assert joined.count("function decode(") == 1
 
 
 def test_scripts_keep_to_the_rules_of_the_page() -> None:

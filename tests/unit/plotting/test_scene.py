@@ -117,17 +117,6 @@ def test_places_have_their_addresses_and_stand_side_by_side_at_one_junction() ->
         assert [two[0]["x"], two[0]["y"]] == [two[1]["x"], two[1]["y"]]
 
 
-def test_turns_and_turning_round_are_marked() -> None:
-    # A dead end to the north of the middle: a trip to it comes back.
-    domain = vr.Domain.from_edges(4, [0, 1, 1, 2, 1, 3], [1, 0, 2, 1, 3, 1], [1] * 6)
-    book = vr.solve(vr.Problem(domain, [vr.Trip(0, 3)], [1, 2]), vr.Privacy(k=2))
-    ((group,),) = [trip["classes"] for trip in playbook_scene(book)["playbook"]["trips"]]
-    assert group["parts"][0]["round"] == [2]
-    # Around the north: right, and right again.
-    north = playbook_scene(little_book())["playbook"]["trips"][0]["classes"][0]["parts"][0]
-    assert north["right"] == [1, 4] and not {"left", "round"} & set(north)
-
-
 def test_an_instance_says_what_the_command_line_takes() -> None:
     afar = vr.WithinDistance(1)
     problem = vr.Problem(
