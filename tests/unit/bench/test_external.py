@@ -100,7 +100,6 @@ def test_a_program_that_does_not_end_is_ended_and_what_it_printed_counts(tmp_pat
         (f"Partition 0\n2 4\n{WALK}Partition 1\n7 5\n", 1),  # its walk is to come
         ("Partition 0\n2 4\nPartition 1\n7 5", 1),  # half a line
         ("Partition 0\n2 4\nPartition 1\n7 5\n", 1),  # a walk may be to come
-        ("Partition 0\n2 4\nPartition 1\n7 5\ndone\n", 2),
         (f"Partition 0\n2 4\nPartition 1\n7 5\n{WALK}", 2),
     ],
 )
@@ -130,17 +129,14 @@ SUMMARY = ": c=1\n: u=1\n: p=merge\n: r=1\n- Number of Total Paths: 4\n- Time: {
     [
         (PAIR, "", None),
         (PAIR + "Completed\n", "", True),
-        ("Completed 3 of 9 steps\n" + PAIR, "", None),
         (PAIR + "Stopped by its clock\n", "", False),
         ("Completed\nStopped\n" + PAIR, "", False),
         # The authors' program tells how long it has searched, and stops at its first look at a clock that has run out.
         (SUMMARY.format(34999) + PAIR, "-t 35000", True),
         (SUMMARY.format(35000) + PAIR, "-t 35000", False),
-        (SUMMARY.format(34999) + PAIR, "-t{time_limit_ms}", True),
         (SUMMARY.format(60000) + PAIR, "-t {time_limit_ms}", False),
         (SUMMARY.format(9) + PAIR, "-t 35000 -t 5", None),
         (SUMMARY.format(9).replace("p=merge", "p=naive") + PAIR, "-t 35000", None),
-        (SUMMARY.format(9) + SUMMARY.format(35000) + PAIR, "-t 35000", False),
         (": c=1\n: p=merge\n" * 3000 + PAIR, "-t 35000", None),  # which took hours to look through
     ],
 )
@@ -283,7 +279,6 @@ def test_printed_classes_are_read_as_the_authors_print_them() -> None:
     [
         ("TOP=./a.out -k {k}", "TOP", "./a.out -k {k}"),
         ("./a.out --seed=3", "a.out", "./a.out --seed=3"),
-        ("'a dir/plan' -k {k}", "plan", "'a dir/plan' -k {k}"),
         # No shell runs the command: this is the program 1 by the name A, and the next one sets a variable.
         ("A=1 ./x", "A", "1 ./x"),
         *((text, "", "") for text in ("x=", "a 'b", "a {secret}", "")),

@@ -110,7 +110,6 @@ def test_a_part_that_is_left_is_used_only_if_it_is_known_and_fits(line: Line) ->
     [
         ("500", 3, r"500 .*\(3 attempts\)"),
         ("no-range drop", 3, r"closed after \d+ of \d+ bytes \(3 attempts\); \d+ bytes are kept"),
-        ("no-range stall", 3, r"no answer for 0\.2 s \(3 attempts\); \d+ bytes are kept"),
         *((str(status), 1, f"the server answered {status}") for status in (403, 404, 416)),  # final
     ],
 )

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from map_server import ARENA, CATALOGUE, OFFERED, MapServer, make_zip
 from veilroute import DownloadError, InvalidInputError
 from veilroute.cli import app
-from veilroute.maps import MapStore, fetch_sets, resolve_base_url
+from veilroute.maps import MapStore, fetch_sets
 
 Run = Callable[..., Result]
 ALTERED = make_zip({"arena.map": ARENA.replace(b"@", b".", 1)})
@@ -85,15 +85,6 @@ def test_the_first_set_stays_when_the_second_fails(store: MapStore, server: MapS
     with pytest.raises(DownloadError, match=r"street/street-map\.zip: the server answered 404"):
         fetch_sets(store, base_url=server.url)
     assert store.is_installed("dao", "dao-map.zip") and store.is_installed("dao", "dao-scen.zip")
-
-
-def test_the_base_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VEILROUTE_MAPS_URL", "http://mirror.example/maps/")
-    assert resolve_base_url() == "http://mirror.example/maps"
-    assert resolve_base_url("http://option.example") == "http://option.example"
-    monkeypatch.setenv("VEILROUTE_MAPS_URL", "mirror.example")
-    with pytest.raises(InvalidInputError, match="VEILROUTE_MAPS_URL: expected an address"):
-        resolve_base_url()
 
 
 # -- the commands

@@ -168,14 +168,6 @@ def test_folding_by_the_table_is_pythons() -> None:
         assert [made == each for each in wanted] == [folded(text) == each for each in wanted]
 
 
-def test_gpx_comes_back_the_same_also_where_it_cannot_be_packed() -> None:
-    book = little_book()
-    text = route_texts(book, book.classes[0].routes[0], ["gpx"])["gpx"]
-    (packed,) = {json.dumps(route["gpx"]) for route in drive_data(book)["routes"] if unpack_gpx(route["gpx"]) == text}
-    assert isinstance(json.loads(packed), list) and len(packed) < len(text)
-    assert unpack_gpx(text) == text
-
-
 def plain_sights(book: Playbook) -> dict[tuple[int, int], float]:
     """How probable it is that a candidate is the secret and this class is drawn for it, by candidate and class."""
     prior = book.prior or [1.0] * len(book.candidates)
@@ -241,13 +233,6 @@ def test_earlier_trips_count_as_seen_whole(name: str) -> None:
             place = max(max(group.values()) / sum(group.values()) for group in groups.values())
             bayes, left = sum(max(group.values()) for group in groups.values()), min(map(len, groups.values()))
             assert at_step(figures, m)[1:] == pytest.approx((place, bayes, left))
-
-
-def test_areas_are_listed_where_places_are_close() -> None:
-    assert watch_data(little_book())["areas"] == []
-    areas = watch_data(grid_book(k=2, ell=4))["areas"]
-    assert areas and all(len(set(area)) > 1 for area in areas)
-    assert not any(set(one) < set(other) for one in areas for other in areas)
 
 
 def test_a_playbook_that_contradicts_itself_is_refused() -> None:

@@ -49,7 +49,6 @@ class TestChecks:
             ("plan", {"source": MAP, "options": {"start": "1,1\n--ledger"}}, "params.options.start"),
             ("plan", {"source": MAP, "options": {"start": "x" * 301}}, "params.options.start"),
             ("plan", {"source": MAP, "options": {"candidates": ["1,1", "2,2;3,3"]}}, "params.options.candidates[1]"),
-            ("plan", {"source": MAP, "options": {"candidates": "1,1"}}, "params.options.candidates"),
             ("plan", {"source": MAP, "time_limit_s": "9"}, "params.time_limit_s"),
             ("export", {"playbook": BOOK, "format": "exe"}, "params.format"),
             ("fleet", {"playbook": BOOK, "touched": [], "vehicles": 1}, "params.touched"),
@@ -74,7 +73,6 @@ class TestCommands:
 
     def test_a_long_plan_is_shown_early(self) -> None:
         steps = work("plan", source=MAP, options={}, time_limit_s=60).steps
-        assert [step.argv[0] for step in steps] == ["plan", "scene", "plan", "scene", "audit", "risk"]
         assert "--time-limit=2" in steps[0].argv
         assert [step.is_interim for step in steps] == [True, True, False, False, False, False]
         assert len(work("plan", source=MAP, options={}, time_limit_s=2).steps) == 4
