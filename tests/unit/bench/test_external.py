@@ -108,12 +108,6 @@ def test_of_a_text_that_is_torn_only_whole_classes_count(printed: str, num_whole
     assert len(bench.read_printed(printed, (0, 9))) == 2
 
 
-@pytest.mark.parametrize("line", ["0.532", "12 expansions", "-1"])
-def test_figures_behind_the_classes_are_passed_over(line: str) -> None:
-    assert bench.read_printed(f"{PAIR}{line}\n", (0, 9)) == [([2, 4], [])]
-    assert bench.read_printed(f"{PAIR}{WALK}{line}\n", (0, 9)) == [([2, 4], list(range(10)))]
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
 @pytest.mark.parametrize("words", ["(sleep 0.2; {} ) &", "{} > /dev/stdout; echo done", "{} | (sleep 0.2; cat)"])
 def test_whatever_process_holds_what_is_printed_is_waited_for(tmp_path: Path, words: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from bench_runs import InlineWorkforce, quick_cells, small_terrain
 from plugin_packages import install
-from veilroute import InvalidInputError, bench
+from veilroute import bench
 from veilroute.covering import HEURISTICS
 from veilroute.partition import MERGE_ORDERS, PARTITIONERS
 from veilroute.planners import PLANNERS
@@ -97,18 +97,13 @@ def runs(cells: list[bench.Cell], terrain: bench.Terrain, tmp_path: Path) -> Run
     return Runs(cells, terrain, tmp_path / "out")
 
 
-def test_a_fingerprint_is_found_without_importing(packages: Path, terrain: bench.Terrain) -> None:
+def test_a_fingerprint_is_found_without_importing(packages: Path) -> None:
     put(packages, module="raise SystemExit(3)")
     found = PLANNERS.fingerprint("twos")
     assert (found["package"], found["version"], len(found["sha256"])) == ("twos", "1.0", 64)
     assert "twos" not in sys.modules
     assert PLANNERS.fingerprint("optimal") == PLANNERS.fingerprint("no-such") == {}
     assert PARTITIONER.plugins() == {"partitioner": found} and bench.Method("pbp", "naive").plugins() == {}
-    # A program must not be called like a plug-in that runs beside it.
-    put(packages)
-    choice = bench.Choice(20, methods=("optimal", "twos"), externals=(("twos", "true"),))
-    with pytest.raises(InvalidInputError, match="a name that no other program or method has"):
-        bench.build_cells(["table1"], terrain, choice)
 
 
 def test_what_the_hash_covers(packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 import veilroute as vr
 from bench_runs import InlineWorkforce
 from veilroute import Instance, InvalidInputError, bench, write_instance
+from veilroute.adversary import watch_playbook
 
 HEAD = 'format = "veilroute-study/1"\n'
 ONE = '[[experiment]]\nname = "one"\ncandidates = 4\nmethods = ["optimal"]\n'
@@ -130,7 +131,6 @@ def test_a_study_runs_on_files_and_generated_maps(town: tuple[Path, vr.Problem],
         (ONE + "risk = 0.5\nk = 3\n", "one.k: expected k or risk"),
         (ONE + 'reading = "authors"\nm_ratio = 1.0\n', "one.methods: expected rbp, cbp, m-pbp, pbp/naive alone"),
         (ONE.replace("optimal", "rbp") + 'reading = "authors"\n', "one.m_ratio: expected finite numbers"),
-        ("title = 3 3", "not TOML"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_study_is_said(text: str, message: str, tmp_path: Path) -> None:
@@ -199,6 +199,10 @@ def test_the_prior_of_an_instance_file_is_planned_under(town: tuple[Path, vr.Pro
         ours = {"risk": cell.risk} if cell.risk else {"k": cell.k}
         book = vr.solve(asked, vr.Privacy(ell=cell.ell, spread="witness", **ours))
         assert record.outcome.mac == pytest.approx(book.mac)
+        if cell.is_watched:
+            watched = watch_playbook(book, "bayesian")
+            guesses = {name: (within, end) for name, within, end in record.outcome.guesses}
+            assert guesses["bayesian"] == pytest.approx((watched.success, watched.success_at_end))
 
 
 def test_presets_leave_out_large_maps_and_sizes(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:

@@ -108,7 +108,6 @@ def test_another_map_under_a_paper_name_is_refused(shared: Path, tmp_path: Path)
         ({"map_names": ["den999d"]}, "--map: expected one of den101d"),
         ({"map_names": ["den101d", "rooms-1"]}, "not both"),
         ({"map_names": ["rooms-1"], "directory": Path()}, "generated ones need no directory"),
-        ({"num_pairs": 1001, "map_names": ["rooms-2"]}, "from 1 to 1000"),
         ({"directory": Path("nowhere")}, "--maps: expected a directory"),
     ],
 )

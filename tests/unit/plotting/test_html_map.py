@@ -169,6 +169,16 @@ def test_places_have_their_roles_and_those_that_are_not_hidden_are_listed() -> N
     assert all(sum(chance for _, chance in bar) == pytest.approx(1) for bar in bars)
 
 
+def test_candidates_seen_from_afar_are_joined_to_the_route() -> None:
+    afar = vr.WithinDistance(120, measure="walking")
+    problem = vr.Problem(little_town(), [vr.Trip(105, 108)], [102, 110, 103, 111], afar)
+    (group,) = Page(html_map(vr.solve(problem, vr.Privacy(k=4, ell=0)))).trip["classes"]
+    # All four are seen from Keskuskatu, each from the junction one block away.
+    assert len(group["sights"]) == 4
+    for x1, y1, x2, y2 in group["sights"]:
+        assert abs(x1 - x2) <= 1 and abs(y1 - y2) == pytest.approx(1112, abs=2)
+
+
 def test_scripts_keep_to_the_rules_of_the_page() -> None:
     """No data becomes markup, nothing is evaluated or stored, and no server is asked for anything."""
     made = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
