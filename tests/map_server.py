@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
             start = first + 1 if "off-by-one" in words else first
             self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
         if "no-length" not in words:
-            self.send_header("Content-Length", str(len(payload) + (100 if "overstate" in words else 0)))
+            self.send_header("Content-Length", str(len(payload)))
         if "no-validator" not in words:
             self.send_header("ETag", etag)
         self.end_headers()

@@ -100,19 +100,12 @@ def test_a_program_that_does_not_end_is_ended_and_what_it_printed_counts(tmp_pat
         (f"Partition 0\n2 4\n{WALK}Partition 1\n7 5\n", 1),  # its walk is to come
         ("Partition 0\n2 4\nPartition 1\n7 5", 1),  # half a line
         ("Partition 0\n2 4\nPartition 1\n7 5\n", 1),  # a walk may be to come
-        ("Partition 0\n2 4\nPartition 1\n7 5\ndone\n", 2),
         (f"Partition 0\n2 4\nPartition 1\n7 5\n{WALK}", 2),
     ],
 )
 def test_of_a_text_that_is_torn_only_whole_classes_count(printed: str, num_whole: int) -> None:
     assert len(bench.read_printed(printed, (0, 9), is_torn=True)) == num_whole
     assert len(bench.read_printed(printed, (0, 9))) == 2
-
-
-@pytest.mark.parametrize("line", ["0.532", "12 expansions", "-1"])
-def test_figures_behind_the_classes_are_passed_over(line: str) -> None:
-    assert bench.read_printed(f"{PAIR}{line}\n", (0, 9)) == [([2, 4], [])]
-    assert bench.read_printed(f"{PAIR}{WALK}{line}\n", (0, 9)) == [([2, 4], list(range(10)))]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
@@ -130,17 +123,14 @@ SUMMARY = ": c=1\n: u=1\n: p=merge\n: r=1\n- Number of Total Paths: 4\n- Time: {
     [
         (PAIR, "", None),
         (PAIR + "Completed\n", "", True),
-        ("Completed 3 of 9 steps\n" + PAIR, "", None),
         (PAIR + "Stopped by its clock\n", "", False),
         ("Completed\nStopped\n" + PAIR, "", False),
         # The authors' program tells how long it has searched, and stops at its first look at a clock that has run out.
         (SUMMARY.format(34999) + PAIR, "-t 35000", True),
         (SUMMARY.format(35000) + PAIR, "-t 35000", False),
-        (SUMMARY.format(34999) + PAIR, "-t{time_limit_ms}", True),
         (SUMMARY.format(60000) + PAIR, "-t {time_limit_ms}", False),
         (SUMMARY.format(9) + PAIR, "-t 35000 -t 5", None),
         (SUMMARY.format(9).replace("p=merge", "p=naive") + PAIR, "-t 35000", None),
-        (SUMMARY.format(9) + SUMMARY.format(35000) + PAIR, "-t 35000", False),
         (": c=1\n: p=merge\n" * 3000 + PAIR, "-t 35000", None),  # which took hours to look through
     ],
 )
@@ -283,7 +273,6 @@ def test_printed_classes_are_read_as_the_authors_print_them() -> None:
     [
         ("TOP=./a.out -k {k}", "TOP", "./a.out -k {k}"),
         ("./a.out --seed=3", "a.out", "./a.out --seed=3"),
-        ("'a dir/plan' -k {k}", "plan", "'a dir/plan' -k {k}"),
         # No shell runs the command: this is the program 1 by the name A, and the next one sets a variable.
         ("A=1 ./x", "A", "1 ./x"),
         *((text, "", "") for text in ("x=", "a 'b", "a {secret}", "")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import subprocess
@@ -146,10 +145,7 @@ def test_every_cell_is_run_once_and_never_again(
     first = run(cells, terrain, tmp_path, workforce, report=told.append)
     assert first.is_complete and not first.errors and (first.num_cells, first.num_run) == (len(cells), len(cells))
     assert [record.cell for record in first.records] == cells
-    assert (told[0].done, told[0].total, told[0].num_workers) == (0, len(cells), 2)
-    assert math.isnan(told[0].seconds_left) and 0 < told[len(told) // 2].seconds_left < 60
     assert [progress.done for progress in told] == sorted(progress.done for progress in told)
-    assert (told[-1].done, told[-1].seconds_left) == (len(cells), 0)
     before = (tmp_path / bench.FILE_NAME).read_bytes()
     again = run(cells, terrain, tmp_path, workforce, report=told.append)
     assert (again.records, again.num_run, told[-1].done) == (first.records, 0, len(cells))

