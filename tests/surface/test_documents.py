@@ -348,17 +348,6 @@ def test_the_pictures_show_what_is_planned_now(command: Command) -> None:
     assert len(re.findall(r"^\d+\. ", in_words, re.MULTILINE)) == len(images["STEPS"])
 
 
-def test_citations_of_the_theory_lead_to_a_section() -> None:
-    labels = set(re.findall(r"^\.\. _(theory-[a-z-]+):$", read("docs/theory.rst"), re.MULTILINE))
-    assert len(labels) > 10
-    texts = {path: path.read_text(encoding="utf-8") for path in [*sorted((ROOT / "src").rglob("*.py")), *PAGES]}
-    cited = {label for text in texts.values() for label in re.findall(r"[`<](theory-[a-z-]+)[`>]", text)}
-    assert len(cited) > 10
-    assert cited <= labels
-    for path, text in texts.items():
-        assert not re.search(r"theory\.md|\(theory[,:)]", text), path.name
-
-
 def test_the_architecture_names_every_module_and_nothing_else() -> None:
     """A module was added, renamed or removed? Mend docs/architecture.rst."""
     text = read("docs/architecture.rst")
