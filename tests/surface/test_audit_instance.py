@@ -238,25 +238,6 @@ def test_a_file_that_says_less_leaves_more_open(tmp_path: Path) -> None:
     assert vr.read_instance(tmp_path / "less.json").unstated == unstated
 
 
-def test_a_network_and_a_table_of_places_say_what_was_meant(command: Command, tmp_path: Path) -> None:
-    vr.write_network(MEANT.domain, tmp_path / "town.npz")
-    vr.write_network(MEANT.domain, tmp_path / "town.json")
-    roles = {105: "start", 108: "goal"}
-    rows = [f"{name},{label},{roles.get(label, 'candidate')}\n" for label, name in {**MEANT.names, 108: "Yard"}.items()]
-    table = tmp_path / "places.csv"
-    table.write_text("name,id,role\n" + "".join(rows))
-    words = ("--places", table, "-k", 2, "--ell", 100, "--ell-measure", "straight")
-    assert command("plan", tmp_path / "town.json", *words, "-o", tmp_path / "p.json").code == 0
-    stated = (*words, "--m", "inf", "--spread", "witness", "--radius", 0)
-    for name in ("town.json", "town.npz"):
-        code, out, _ = command("audit", tmp_path / "p.json", "--instance", tmp_path / name, *stated, "--json")
-        assert (code, claims_of(out)["instance"]["checked"]) == (0, True)
-    table.write_text(table.read_text().replace("Branch East", "?").replace("Branch West", "Branch East"))
-    code, out, _ = command("audit", tmp_path / "p.json", "--instance", tmp_path / "town.json", *stated, "--json")
-    assert code == 1
-    assert "104 is called '?' in the instance, 'Branch East' in" in claims_of(out)["instance"]["evidence"]
-
-
 def test_a_wall_moved_or_another_world_altogether(command: Command, building: Path, planned: Path) -> None:
     rows = building.read_text().splitlines()
     rows[-1] = rows[-1].replace("@", ".", 1)

@@ -145,11 +145,6 @@ def test_the_package_of_the_plugin_page_plans_audits_and_benches(tmp_path: Path)
         assert done.returncode == 0, done.stderr
         assert agrees(printed, done.stdout), f"{line} printed\n{done.stdout}"
     assert json.loads((work / "book.json").read_bytes())["options"] == {"seed": 0, "size": 3}
-    records = [json.loads(line) for line in (work / "veilroute-bench" / "records.jsonl").read_text().splitlines()]
-    methods = {record["cell"]["method"]["planner"]: record["cell"]["method"] for record in records}
-    assert methods["by-cost"]["extra"] == {"size": 4}
-    assert "extra" not in methods["optimal"], "records without plug-ins are what they were"
-    assert not [record["outcome"]["error"] for record in records if record["outcome"]["error"]]
     assert (work / "study" / "tables" / "by-cost-means.tex").is_file()
 
 

@@ -1,4 +1,4 @@
-"""The public surface: names of the contract, an import that stays light, and `CITATION.cff`."""
+"""The public surface: an import that stays light, and `CITATION.cff`."""
 
 from __future__ import annotations
 

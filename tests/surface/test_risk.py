@@ -1,4 +1,4 @@
-"""`veilroute risk`: what it prints, what it refuses, and the same bytes in every process."""
+"""`veilroute risk`: what it needs and refuses, and the audit under another prior. (What it prints: tests/golden.)"""
 
 from __future__ import annotations
 
