@@ -131,22 +131,6 @@ def test_a_key_that_is_dropped_anywhere_stays_here(desktop: Page, server: Server
     assert not sent
 
 
-def test_the_game_does_not_have_its_answer_in_the_page(desktop: Page, server: Server) -> None:
-    page = desktop
-    page.goto(server.url)
-    page.locator("[data-demo=building]").click()
-    page.get_by_role("button", name="Plan", exact=True).click()
-    page.get_by_role("heading", name="Your plan").wait_for(timeout=LONG_MS)
-    show(page, "Watch")
-    route = page.get_by_label("Route that is watched")
-    page.get_by_role("button", name="Play the game").click()
-    expect(page.get_by_role("button", name="This is my guess")).to_be_visible()
-    assert page.locator("#view-watch select").first.evaluate("(each) => each.value") == ""
-    assert not page.locator("#view-watch").get_by_text("was the stop").count()
-    page.get_by_role("button", name="End the game").click()
-    expect(route).not_to_have_value("")
-
-
 def test_a_forged_playbook_is_called_so_where_its_promises_are_read(
     desktop: Page, server: Server, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""Every way through the studio, as people go it: make, look, watch, trust, and what goes wrong."""
+"""Every way through the studio, as people go it: make, look, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import veilroute as vr
 from browser_pages import PageErrors, map_at_rest
 from street_samples import NAMES, little_book, little_problem, little_town, two_trip_book
 from studio_client import Server
-from veilroute.adversary import Bayesian
 from veilroute.plotting import write_html_map
 
 LONG_S = 60_000
@@ -81,23 +80,6 @@ def start_long_plan(server: Server) -> str:
 # ---- Make ----
 
 
-def test_from_a_click_to_audited_routes(page: Page, server: Server) -> None:
-    open_demo(page, server)
-    expect(page.locator(".places-summary")).to_contain_text("10 candidates")
-    plan(page)
-    card = page.get_by_role("region", name="Your plan")
-    expect(card).to_contain_text("10 of 10")
-    expect(card).to_contain_text("Optimal")
-    expect(card).to_contain_text("all 20 claims hold")
-    card.get_by_role("button", name="Look at the routes").click()
-    expect(page.locator("#view-look .classes > li")).to_have_count(2)
-    # The address brings it back.
-    page.reload()
-    expect(page.locator("#view-look .classes > li")).to_have_count(2)
-    show(page, "Jobs")
-    expect(page.locator("#view-jobs li").first).to_contain_text("done")
-
-
 def test_places_are_clicked_on_the_map(page: Page, server: Server) -> None:
     page.goto(server.url)
     rows = ["." * 20] * 12
@@ -125,23 +107,6 @@ def test_places_are_clicked_on_the_map(page: Page, server: Server) -> None:
     page.get_by_label("Distance between them, ell").fill("2")
     plan(page)
     expect(page.get_by_role("region", name="Your plan")).to_contain_text("4 of 4")
-
-
-def test_a_table_is_dropped(desktop: Page, server: Server) -> None:
-    open_demo(desktop, server)
-    table = "name,row,col\nAlpha Büro,30,25\nBeta,30,30\nGamma,9,38\nDelta,12,58\n"
-    desktop.evaluate(
-        """(text) => {
-          const data = new DataTransfer();
-          data.items.add(new File([text], "places.csv", { type: "text/csv" }));
-          for (const kind of ["dragover", "drop"]) {
-            document.body.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: data }));
-          }
-        }""",
-        table,
-    )
-    desktop.get_by_text("As a list, from a table").click()
-    expect(desktop.get_by_text("In use:")).to_contain_text("places.csv")
 
 
 def test_routes_come_while_it_is_solved_and_cancelling_keeps_the_best(page: Page, server: Server) -> None:
@@ -220,84 +185,7 @@ def test_closed_roads_are_shown(desktop: Page, server: Server) -> None:
     assert map_at_rest(desktop) != before
 
 
-# ---- Watch ----
-
-
-def bars(page: Page) -> dict[str, float]:
-    """How probable each place is, as wide as its bar."""
-    found: list[tuple[str, str]] = page.locator("#view-watch .seat-bars li").evaluate_all(
-        "(all) => all.map((e) => [e.querySelector('bdi').textContent, e.querySelector('.seat-track i').style.width])"
-    )
-    return {name: float(width.removesuffix("%") or 0) / 100 for name, width in found}
-
-
-def percent(share: float | None) -> str:
-    return f"{100 * (share or 0):.1f}%"
-
-
-def test_what_the_observer_knows_is_what_the_library_says(page: Page, server: Server, folder: Path) -> None:
-    book = little_book()
-    open_book(page, server, book, folder / "town.json")
-    show(page, "Watch")
-    observer, report = Bayesian(book, (1.0,) * len(book.candidates)), vr.risk(book)
-    slider = page.locator("#view-watch input[type=range]")
-    for way, group in enumerate(book.hidden_classes):
-        (route,) = group.routes
-        page.get_by_label("Route that is watched").select_option(str(way))
-        slider.focus()
-        page.keyboard.press("Home")
-        pictures = set()
-        for step in range(1, len(route) + 1):
-            shown = bars(page)
-            assert sum(shown.values()) == pytest.approx(1, abs=1e-4)  # browsers keep few decimals of a width
-            beliefs = observer.believe((route.nodes[:step],), step)
-            names = map(book.name, book.candidates)
-            expected = {name: belief / sum(beliefs) for name, belief in zip(names, beliefs, strict=True)}
-            assert shown == pytest.approx(expected, abs=1e-5)
-            figures = report.over_time[min(step, len(report.over_time)) - 1]
-            said = page.locator("#view-watch .seat-muted").nth(1).text_content() or ""
-            assert percent(figures.worst_place) in said
-            assert percent(figures.bayes_success) in said
-            pictures.add(json.dumps(shown))
-            page.keyboard.press("ArrowRight")
-        assert len(pictures) > 1, "something is learned on the way"
-    assert page.locator("#view-watch .seat-out").count() > 0
-
-
-def test_the_game_counts_and_says_what_is_possible(page: Page, server: Server, folder: Path) -> None:
-    book = little_book()
-    open_book(page, server, book, folder / "game.json")
-    show(page, "Watch")
-    best = percent(vr.risk(book).bayes_success)
-    page.get_by_role("button", name="Play the game").click()
-    game = page.get_by_role("region", name="Game")
-    expect(game).to_contain_text(best)
-    right = 0
-    for rounds in range(1, 4):
-        page.locator("#view-watch .seat-bars input").first.check()
-        page.get_by_role("button", name="This is my guess").click()
-        said = game.get_by_role("status").text_content() or ""
-        right += said.startswith("Right")
-        assert f"{right} of {rounds} right" in said
-        page.get_by_role("button", name="Next round").click()
-
-
-# ---- Trust ----
-
-
-def test_the_report_is_about_these_files(page: Page, server: Server, folder: Path) -> None:
-    book, path = little_book(), folder / "trusted.json"
-    open_book(page, server, book, path)
-    show(page, "Trust")
-    report = page.locator("#view-trust .report")
-    expect(report).to_contain_text("The playbook keeps its word", timeout=LONG_S)
-    assert book.sha256 in (report.text_content() or "")
-    expect(report.locator("tr.claim")).to_have_count(len(vr.audit(book).claims))
-    page.emulate_media(media="print")
-    expect(page.get_by_role("tablist", name="Views")).to_be_hidden()
-    expect(page.get_by_role("button", name="Print")).to_be_hidden()
-    expect(report).to_be_visible()
-    assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
+# ---- What goes wrong ----
 
 
 @pytest.mark.parametrize(

@@ -185,29 +185,3 @@ def test_drive_forgets(new_context: Callable[..., BrowserContext], tmp_path: Pat
     assert field.input_value() == ""
     field.press("Control+z")
     assert field.input_value() == ""
-
-
-def test_drive_says_fixed_sentences(new_context: Callable[..., BrowserContext], tmp_path: Path) -> None:
-    book = names_book()
-    write_html_map(book, tmp_path / "map.html")
-    said = drive_data(book)["sentences"]
-    other = tmp_path / "other.txt"
-    other.write_text("veilroute-key/1\nnot a key\n")
-    page = new_context(viewport=DESKTOP).new_page()
-    page.goto((tmp_path / "map.html").as_uri())
-    page.get_by_role("tab", name="Drive").click()
-    status, field = page.locator(".seat-said"), page.get_by_label("Where you have to stop")
-    field.fill("nobody by this name")
-    field.press("Enter")
-    assert status.text_content() == said["unknown"]
-    page.locator("#view-drive input[type=file]").set_input_files(other)
-    page.get_by_text(said["key"]).wait_for()
-    page.get_by_label("Occasion").fill("Monday")
-    field.fill("Åsa")
-    field.press("Enter")
-    assert status.text_content() == said["occasion"]
-    page.get_by_label("Occasion").fill("")
-    field.fill("Åsa")
-    field.press("Enter")
-    page.get_by_role("heading", name="Your route").wait_for()
-    assert status.text_content() == said["drawn"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +22,6 @@ from veilroute.plotting import write_html_map
 
 OCCASION = "Friday, 13 März"
 FORMATS = {"gpx": "Save GPX", "json": "Save JSON", "text": "Save nodes", "directions": "Save directions"}
-FILES = {"gpx": "route.gpx", "json": "route.json", "text": "route.txt", "directions": "directions.txt"}
 SECRET = ".seat-secret input"
 
 # All that the page shows after a route was given, in one call: Playwright's are slow, and there are hundreds.
@@ -321,27 +318,6 @@ def test_leaving_drive_leaves_the_document(books: Books, studio: Server, desktop
     assert desktop.evaluate("() => window.isOld") is None
     assert "mArKeT" not in texts_of(desktop)
     assert not any("mArKeT" in each for each in heap_strings(desktop))
-
-
-def test_saved_files_are_the_commands_bytes(books: Books, studio: Server, page: Page) -> None:
-    name = "streets randomised"
-    open_drive(page, books, studio, name, "studio")
-    page.locator("#view-drive input[type=file]").set_input_files(books.key)
-    page.get_by_text("Key read").wait_for()
-    page.get_by_label("Occasion").fill(OCCASION)
-    page.locator(SECRET).focus()
-    page.keyboard.type("große strasse 02")
-    page.get_by_role("button", name="Give route").click()
-    for each, button in FORMATS.items():
-        with page.expect_download() as download:
-            page.get_by_role("button", name=button).click()
-        assert download.value.suggested_filename == FILES[each]
-        told = subprocess.run(
-            [sys.executable, "-m", "veilroute", "route", books.path(name), "--transit", "-", "--format", each,
-             "--key", books.key, "--occasion", OCCASION],
-            input="Große Straße 02\n".encode(), capture_output=True, check=True,
-        )  # fmt: skip
-        assert Path(download.value.path()).read_bytes() == told.stdout
 
 
 def likeliest_share(book: vr.Playbook, label: Label) -> float:

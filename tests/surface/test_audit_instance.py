@@ -95,11 +95,9 @@ ALTERED: dict[str, Meant] = {
     "visibility: the instance says within 1 m straight, the playbook within 1000 m straight": MEANT._replace(
         visibility=vr.WithinDistance(1000, "straight")
     ),
-    "visibility: the instance says within 1 m": MEANT._replace(visibility=vr.WithinDistance(1)),
     "the playbook listed for 1 node": MEANT._replace(visibility=vr.Explicit({106: MEANT.candidates})),
     "trips: trip 0 is 105 to 108 in the instance, 105 to 107": MEANT._replace(trips=(vr.Trip(105, 107), SECOND)),
     "trip 1 is 101 to 112 with weight 2 in the instance, no": MEANT._replace(trips=(FIRST,)),
-    "trip 0 is 105 to 108 in the instance": MEANT._replace(trips=MEANT.trips[::-1]),
     "102 is called 'Branch North' in the instance, 'Branch East' in the playbook; 1 more differ": MEANT._replace(
         names=MEANT.names | {102: MEANT.names[104], 104: MEANT.names[102]}
     ),
@@ -232,47 +230,12 @@ def test_what_the_instance_does_not_state_is_not_taken_for_granted(
     assert command("audit", tmp_path / "p.json", "--instance", building, *words[:-1], 4).code == 1, "other candidates"
 
 
-def test_formats_that_say_less_leave_more_open(command: Command, tmp_path: Path, building: Path) -> None:
-    words = ("--start", "1,18", "--goal", "32,60", "--random-candidates", 8)
-    assert command("convert", building, tmp_path / "i.in", *words).code == 0
-    assert command("plan", tmp_path / "i.in", "-o", tmp_path / "p.json").code == 0
-    code, out, _ = command("audit", tmp_path / "p.json", "--instance", tmp_path / "i.in", "-k", 2, "--json")
-    assert code == 0
-    open_items = [item["what"] for item in json.loads(out)["bound_to"] if item["agrees"] is None]
-    assert open_items == ["visibility", "ell", "measure", "m", "spread"]
+def test_a_file_that_says_less_leaves_more_open(tmp_path: Path) -> None:
     data = json.loads(write_meant(tmp_path / "meant.json").read_bytes())
     del data["visibility"], data["privacy"]["spread"], data["privacy"]["measure"]
     (tmp_path / "less.json").write_text(json.dumps(data))
     unstated = {"visibility", "spread", "mechanism", "objective", "prior"}
     assert vr.read_instance(tmp_path / "less.json").unstated == unstated
-
-
-def test_a_network_and_a_table_of_places_say_what_was_meant(command: Command, tmp_path: Path) -> None:
-    vr.write_network(MEANT.domain, tmp_path / "town.npz")
-    vr.write_network(MEANT.domain, tmp_path / "town.json")
-    roles = {105: "start", 108: "goal"}
-    rows = [f"{name},{label},{roles.get(label, 'candidate')}\n" for label, name in {**MEANT.names, 108: "Yard"}.items()]
-    table = tmp_path / "places.csv"
-    table.write_text("name,id,role\n" + "".join(rows))
-    words = ("--places", table, "-k", 2, "--ell", 100, "--ell-measure", "straight")
-    assert command("plan", tmp_path / "town.json", *words, "-o", tmp_path / "p.json").code == 0
-    stated = (*words, "--m", "inf", "--spread", "witness", "--radius", 0)
-    for name in ("town.json", "town.npz"):
-        code, out, _ = command("audit", tmp_path / "p.json", "--instance", tmp_path / name, *stated, "--json")
-        assert (code, claims_of(out)["instance"]["checked"]) == (0, True)
-    table.write_text(table.read_text().replace("Branch East", "?").replace("Branch West", "Branch East"))
-    code, out, _ = command("audit", tmp_path / "p.json", "--instance", tmp_path / "town.json", *stated, "--json")
-    assert code == 1
-    assert "104 is called '?' in the instance, 'Branch East' in" in claims_of(out)["instance"]["evidence"]
-
-
-def test_options_that_make_no_sense_are_refused(command: Command, tmp_path: Path, planned: Path) -> None:
-    assert_refused(command("audit", planned, "-k", 3), "-k: expected --instance FILE as well")
-    assert_refused(command("audit", planned, "--random-candidates", 3), "--random-candidates: expected --instance")
-    instance = write_meant(tmp_path / "meant.json")
-    both = command("audit", planned, "--instance", instance, "--domain", instance)
-    assert_refused(both, "--domain: expected --instance alone")
-    assert_refused(command("audit", planned, "--instance", tmp_path / "none.json"), "no such file")
 
 
 def test_a_wall_moved_or_another_world_altogether(command: Command, building: Path, planned: Path) -> None:

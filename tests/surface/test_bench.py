@@ -151,17 +151,14 @@ def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path, undisturbed: list[bench.R
         ((), ("SUITE",)),
         (("table1", "paper"), ("STUDY", "none after a suite")),
         (("table1", "--preset", "slow"), ("--preset", "quick, paper")),
-        (("table1", "--candidates", "8;12"), ("--candidates", "8,12")),
         (("table1", "--workers", "2", "--dask", "tcp://127.0.0.1:1"), ("--workers", "not both")),
         (("table4", "--as-printed"), ("--as-printed", "veilroute bench paper --as-printed")),
         (("town.toml",), ("SUITE", "veilroute bench run FILE.toml")),
         (("run",), ("STUDY", "a study after run")),
         (("run", "odd.toml"), ("terrain",)),
         (("verify", "nothing"), ("nothing", "there is nothing of this name")),
-        (("verify", ".", "nowhere"), ("FOLDER",)),
         (("verify", ".", "--page", "no/page.html"), ("--page",)),
         (("instances", "export", "set", "--candidates", "1"), ("--candidates",)),
-        (("run", "scaling", "--preset", "paper"), ("--preset", "quick, full")),
     ],
 )
 def test_bad_input_is_refused_in_one_line(command: Command, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:

@@ -254,20 +254,3 @@ def test_the_picture_of_the_page_shows_its_day(tmp_path: Path, helsinki: Path, c
     made = images["make_day"](tmp_path)
     written = (docs / "images" / "fleet.sha256").read_text(encoding="utf-8").strip()
     assert made is not None and written == images["day_sha256"](made[1])
-
-
-def test_the_rest_of_a_day_has_its_files_too(town: tuple[vr.Playbook, vr.Day], tmp_path: Path) -> None:
-    """One vehicle has nobody left to visit and goes home; a street on the way of the other costs more by now."""
-    book, day = town
-    one, other = (number for number, tour in enumerate(day.tours, start=1) if tour.stops)
-    done = day.tours[one - 1]
-    there: dict[int, Any] = dict.fromkeys(range(1, 5), 0) | {one: (done.positions[-1], len(done.stops)), other: 2}
-    street = (*day.tours[other - 1].route[4:6], 500.0)
-    rest = vr.redispatch(book, day, at=8 * 3600.0 + 1200, positions=there, costs=[street], choice="go-on")
-    assert [bool(tour.route) for tour in rest.tours] == [number in (one, other) for number in range(1, 5)]
-    found = {path.name for path in write_day(book, rest, tmp_path / "rest")}
-    assert {f"vehicle-{one}.txt", f"vehicle-{other}.gpx", "map.html", "report.pdf"} <= found
-    sheet = (tmp_path / "rest" / f"vehicle-{one}.txt").read_text(encoding="utf-8")
-    assert "Stop" not in sheet
-    for path in (tmp_path / "rest").glob("*.gpx"):
-        check_gpx(path.read_text(encoding="utf-8"))

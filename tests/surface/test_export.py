@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import subprocess
 import sys
@@ -125,26 +124,6 @@ def test_other_secrets_are_refused_without_an_echo(command: Command, town_book: 
 def test_a_name_that_may_mean_two_is_nobody(command: Command, names: dict[Any, str], typed: str, code: int) -> None:
     little_book(names=names).write("town.json")
     assert command("route", "town.json", "--transit", typed).code == code
-
-
-def test_finite_m_gives_members_their_own_route(command: Command) -> None:
-    book = little_book(m=3)
-    book.write("town.json")
-    ((trip, member), own), *_ = book.classes[0].member_routes.items()
-    assert trip == 0
-    text = command("route", "town.json", "--transit", member, "--format", "geojson").out
-    assert json.loads(text)["features"][0]["properties"]["cost"] == own.cost
-    other = next(label for label in book.classes[0].members if label != member)
-    assert command("route", "town.json", "--transit", other, "--format", "geojson").out != text
-
-
-@pytest.mark.parametrize("suffix", [".gpx", ".kml", ".geojson", ".txt", ".csv"])
-def test_export_writes_all_classes(command: Command, town_book: vr.Playbook, suffix: str) -> None:
-    assert command("export", "town.json", "-o", f"town{suffix}").code == 0
-    raw = Path(f"town{suffix}").read_bytes()
-    assert all(NAMES[int(str(label))] in raw.decode() for label in town_book.candidates)
-    command("export", "town.json", "-o", f"again{suffix}", "--trip", 0)
-    assert Path(f"again{suffix}").read_bytes() == raw
 
 
 def test_what_is_nowhere_on_earth_has_pages_and_tables_but_no_streets(command: Command, planned: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
-from veilroute.plotting import draw_frontier, plot_frontier
 
 TRIP = ("--start", "1,18", "--goal", "32,60", "--random-candidates", "6")
 
@@ -103,22 +102,3 @@ def test_bad_options(command: Command, building: Path, options: str) -> None:
     done = command("frontier", building, *TRIP, option, value)
     field = option.replace("--", "").replace("-o", "out")
     assert_refused(done, f"Privacy.{field}" if "Privacy" in done.err else f"--{field}")
-
-
-@pytest.mark.parametrize("suffix", [".png", ".svg"])
-def test_charts_show_what_differs_with_the_same_bytes(tmp_path: Path, suffix: str) -> None:
-    found = vr.Frontier((point(2, 0.1), point(3, 0.3), point(4, None, hidden=0), point(2, 0.2, ell=5, hidden=6)))
-    files = [tmp_path / f"{name}{suffix}" for name in "ab"]
-    for path in files:
-        draw_frontier(found, path, budget=0.2)
-    assert files[0].read_bytes() == files[1].read_bytes()
-    with pytest.raises(vr.UnknownMethodError):
-        draw_frontier(found, tmp_path / "a.gif")
-    for points, ticks in (
-        ((point(2, 0.1), point(3, 0.3)), ["2", "3"]),
-        ((point(2, 0.1, ell=5), point(2, 0.05)), ["1", "5"]),
-        ((point(2, 0.1), point(2, 0.05, m=9), point(2, 0.02, m=5)), ["5", "9", "all"]),
-        ((), []),
-    ):
-        axis = plot_frontier(vr.Frontier(points)).xaxis
-        assert [axis.get_major_formatter()(place) for place in axis.get_major_locator()()] == ticks

@@ -214,10 +214,8 @@ ROUTE = ("route", "monday.json", "--transit", "8,25", "--ledger")
         ((*CHECK, "office.map"), "office.map, line 1"),
         ((*CHECK, "week.jsonl", "--since", "monday"), "since: expected a day"),
         ((*ADD, "week.jsonl", "monday.json", "--date", "2026-11-17"), "not in the ledger yet"),
-        ((*ADD, "week.jsonl", "monday.json", "--date", "2026-13-01"), "date: expected a day"),
         ((*ASK, "week.jsonl"), "--remove, --add, --close, -k or --risk"),
         ((*ASK, "week.jsonl", "--remove", "2,12"), "remove: expected a candidate"),
-        ((*ASK, "week.jsonl", "--remove", "nowhere"), "--remove"),
         ((*ASK, "week.jsonl", "--close", "1,1,8,8"), "1,1 to 8,8"),
         ((*ASK, "week.jsonl", "--close", "1"), "--close: expected roads"),
         ((*ASK, "week.jsonl", "-k", "3", "--risk", "0.5"), "either -k or --risk"),
@@ -226,7 +224,6 @@ ROUTE = ("route", "monday.json", "--transit", "8,25", "--ledger")
         ((*PLAN, "--ledger", "week.jsonl", "--enter"), "-o FILE as well"),
         ((*PLAN, "--ledger", "week.jsonl", "--reuse", "monday.json"), "not both"),
         ((*PLAN, "--candidates", CUSTOMERS, "--ledger", "week.jsonl", "--m", "9"), "Privacy.m: expected inf"),
-        ((*PLAN, "--candidates", CUSTOMERS, "--ledger", "week.jsonl", "--planner", "naive"), "planner"),
         ((*ROUTE, "office.map"), "--ledger: expected a file made"),
     ],
 )

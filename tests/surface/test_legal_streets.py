@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +19,6 @@ from plain_osm import read_plain
 from raw_turns import RawTurns
 
 U_TURNS = ("dead-ends", "never", "allow")
-TRIALS = [pytest.param(40, id="40"), pytest.param(500, id="500", marks=pytest.mark.slow)]
 CASES = [pytest.param(6, id="6"), pytest.param(50, id="50", marks=pytest.mark.slow)]
 
 
@@ -61,18 +59,6 @@ class Raw:
         return [self.at[round(lat * 1e7), round(lon * 1e7)] for lon, lat in points]
 
 
-def routes(raw: Raw, rng: random.Random, num: int) -> Iterator[tuple[Any, ...]]:
-    """Routes of playbooks and of single covering walks, in turn."""
-    found = 0
-    while found < num:
-        problem = raw.draw(rng, 6)
-        book = vr.solve(problem, vr.Privacy(k=2), time_limit_s=20)
-        made = [group.routes[0].nodes for group in book.classes if group.anonymized]
-        made += [vr.cover(problem, problem.candidates[:size]).walk for size in range(1, 5)]
-        yield from (route for route in made if route)
-        found += len(made)
-
-
 @pytest.mark.parametrize("where", ["drawn", "Helsinki"])
 def test_the_network_has_the_permitted_steps_and_no_others_and_exported_routes_take_them(
     request: pytest.FixtureRequest, tmp_path: Path, command: Command, where: str
@@ -93,36 +79,6 @@ def test_the_network_has_the_permitted_steps_and_no_others_and_exported_routes_t
     for track in tracks:
         assert raw.law.faults(raw.nodes_at(track)) == []
         assert raw.law.faults(raw.nodes_at(track[::-1])), "backwards it is not legal: the check can fail"
-
-
-@pytest.mark.parametrize("num", TRIALS)
-def test_routes_in_drawn_towns_are_legal(tmp_path: Path, num: int) -> None:
-    faults = 0
-    for seed in range(num // 20):
-        raw = Raw(draw_turn_town(tmp_path / f"{seed}.osm.pbf", seed), connected=True)
-        assert raw.law.num_restrictions > 10
-        rng = random.Random(seed)
-        drawn = list(routes(raw, rng, 20))
-        assert len(drawn) >= 18, "everything can be reached by legal turns"
-        for route in drawn:
-            assert raw.law.faults(raw.nodes_along(route)) == []
-        unruled = replace(raw.domain, turns=None)
-        for _ in range(5):
-            problem = raw.draw(rng, 3)
-            free = vr.cover(vr.Problem(unruled, problem.trips, problem.candidates), problem.candidates)
-            faults += bool(raw.law.faults(raw.nodes_along(free.walk)))
-    assert faults > num // 10, "without rules many routes are illegal: the check can fail"
-
-
-@pytest.mark.parametrize("num", TRIALS)
-def test_routes_in_helsinki_are_legal(helsinki: Path, num: int) -> None:
-    raw = Raw(helsinki, connected=True)
-    assert (raw.report.num_turn_restrictions, raw.report.num_restrictions_incomplete) == (44, 1)
-    assert raw.law.num_restrictions > 15
-    drawn = list(routes(raw, random.Random(5), num))
-    assert len(drawn) >= num
-    for route in drawn:
-        assert raw.law.faults(raw.nodes_along(route)) == []
 
 
 @pytest.mark.parametrize("num", CASES)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import pty
+import io
 import re
 import signal
 import sys
-import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -27,52 +25,40 @@ from veilroute.cli import (
 BEST = Incumbent(3.0, 98, 0.0441)
 
 
-class Terminal:
-    """A pseudo terminal as standard error, and what was drawn on it."""
+class Terminal(io.StringIO):
+    """A terminal as standard error, and what was drawn on it."""
 
-    def __init__(self, width: int) -> None:
-        self.ours, self.theirs = pty.openpty()
-        termios.tcsetwinsize(self.theirs, (30, width))
-        os.set_blocking(self.ours, False)
-        self.stream = os.fdopen(self.theirs, "w", buffering=1, encoding="utf-8")
-        self.drawn = ""
+    num_read = 0
+
+    def isatty(self) -> bool:
+        return True
 
     def wait_for(self, *words: str) -> str:
         """What has been drawn since the last call, without colours and cursor movements, once the words are there."""
         end = time.monotonic() + 20
-        seen = ""
+        drawn = seen = ""
         while not all(word in seen for word in words):
             assert time.monotonic() < end, f"{words} not in {seen[-500:]!r}"
-            try:
-                self.drawn += os.read(self.ours, 1 << 16).decode(errors="replace")
-            except BlockingIOError:
-                time.sleep(0.02)
-            seen = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.drawn)
-        self.drawn = ""
+            time.sleep(0.02)
+            drawn = self.getvalue()
+            seen = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", drawn[self.num_read :])
+        self.num_read = len(drawn)
         return seen
-
-    def close(self) -> None:
-        self.stream.close()
-        os.close(self.ours)
 
 
 @pytest.fixture
-def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Terminal]]:
-    opened: list[Terminal] = []
+def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
 
     def build() -> Terminal:
-        terminal = Terminal(80)
-        opened.append(terminal)
-        monkeypatch.setattr(sys, "stderr", terminal.stream)
-        monkeypatch.setenv("TERM", "xterm")
-        for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-            monkeypatch.delenv(name, raising=False)
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
         return terminal
 
-    yield build
-    monkeypatch.undo()
-    for terminal in opened:
-        terminal.close()
+    return build
 
 
 @pytest.mark.parametrize(("bound", "gap"), [(None, ""), (0.04371, "0.9%"), (0.0441, "0.0%"), (0.0, "")])

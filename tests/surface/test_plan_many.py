@@ -11,7 +11,6 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
-from veilroute.kernels import count_bits, ready_seconds, specialise
 
 
 @pytest.fixture
@@ -63,16 +62,6 @@ def test_a_bad_file_is_told_of_and_the_others_are_planned(files: list[Path], com
 def test_what_several_files_cannot_have_is_refused(files: list[Path], command: Command, line: str) -> None:
     assert_refused(command("plan", *files, *line.split()), "--ledger" if "ledger" in line else "--out-dir")
     assert files[0].read_bytes().startswith(b'{"candidates"'), "nothing was written over"
-
-
-def test_seconds_are_counted_once_while_kernels_are_made_ready() -> None:
-    count = specialise(count_bits)  # a copy that nobody has called
-    before = ready_seconds()
-    assert count(7) == 3
-    first = ready_seconds()
-    assert first > before
-    assert count(8) == 1
-    assert ready_seconds() == first
 
 
 def test_runtime_leaves_out_how_long_kernels_take_to_load(files: list[Path]) -> None:

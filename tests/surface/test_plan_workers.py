@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
-from dask_cluster import Cluster, wait_until
+from dask_cluster import Cluster
 from veilroute.covering import at_work
 
 TRIP = ("--start", "1,18", "--goal", "32,60", "--random-candidates", 40)
@@ -77,30 +72,3 @@ def test_killed_workers_cost_time_only(cluster: Cluster, monkeypatch: pytest.Mon
     assert any(20 <= done < 280 for done in seen), "the workers were meant to be killed midway"
     assert [worker.poll() is None for worker in workers] == [i >= num_killed for i in range(2)]
     assert bool(crew_there.complaint) == (num_killed == 2)
-
-
-@pytest.mark.slow
-def test_ctrl_c_while_a_cluster_works(cluster: Cluster, tmp_path: Path) -> None:
-    from distributed import Client
-
-    address, _ = cluster
-    connect: Any = Client
-    town, path = vr.generate_streets(300, 300, seed=5), tmp_path / "town.json"
-    data = {"num_nodes": town.num_nodes, "edges": list(zip(*(a.tolist() for a in town.edge_arrays()), strict=True))}
-    instance = {
-        "format": "veilroute-instance/1",
-        "domain": {"graph": data},
-        "trips": [{"start": 0, "goal": 50_000}],
-        "candidates": list(range(100, 80_000, 100)),
-    }
-    path.write_text(json.dumps(instance), encoding="ascii")
-    words = [sys.executable, "-m", "veilroute", "plan", str(path), "--dask", address, "-o", str(tmp_path / "book.json")]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    with connect(address, set_as_default=False) as client:
-        wait_until(lambda: client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)) > 3)
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 130, (out, err)
-    assert "stopping with the best so far" in err
-    assert "Traceback" not in err
-    assert vr.audit(vr.read_playbook(tmp_path / "book.json")).holds

@@ -25,19 +25,6 @@ def priors(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("mechanism", ["partition", "randomised"])
-def test_json_has_the_risk_of_every_playbook(command: Command, building: Path, mechanism: str) -> None:
-    for privacy in (("-k", 2), ("--risk", 0.4)):
-        done = command("plan", building, *TRIP, *privacy, "--mechanism", mechanism, "--json")
-        data = json.loads(done.out)
-        assert data["mechanism"] == mechanism
-        assert {"expected_mac", "expected_mac_lower_bound", "hidden_mass"} <= set(data)
-        assert set(data["risk"]) == {"bound", "num_possible", "worst_place", "worst", "bayes_success"}
-        assert data["risk"]["bound"] == (0.4 if privacy[0] == "--risk" else 0.5 if mechanism == "randomised" else None)
-        shares = [share for group in data["classes"] for share in group.get("shares", ())]
-        assert sum(shares) == pytest.approx(1.0 if mechanism == "randomised" else 0.0)
-
-
 def test_too_probable_and_never(command: Command, building: Path, priors: Path) -> None:
     done = command("plan", building, *TRIP, "--risk", 0.5, "--prior", "heavy.csv")
     assert done.code == 0
@@ -113,23 +100,6 @@ def test_classes_of_an_earlier_trip_are_not_reused_by_risk(
 ) -> None:
     assert command("plan", building, *TRIP, "-k", 2, "-o", "first.json").code == 0
     assert_refused(command("plan", building, *TRIP, *wanted, "--reuse", "first.json"), "planner", "optimal")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "word"),
-    [
-        ("2,2;1", "2,2;-1", ">= 0"),
-        ("2,2;1", "2,2;nan", "finite"),
-        ("2,2;1", "2,3;1", "not among the candidates"),
-        ("2,2;1", "99,2;1", "line 2"),
-        ("2,2;1\n", "", "no weight for 2,2"),
-        (";1", ";0", "0 for all"),
-        ("2,2;1\n2,10;1\n10,2;1\n10,10;1\n20,20;1", "2,2;0\n2,10;0\n10,2;0\n10,10;0\n20,20;0", "what is certain"),
-    ],
-)
-def test_bad_priors(command: Command, building: Path, tmp_path: Path, old: str, new: str, word: str) -> None:
-    (tmp_path / "p.csv").write_text(EVEN.replace(old, new))
-    assert_refused(command("plan", building, *TRIP, "--risk", 0.5, "--prior", "p.csv"), "p.csv", word)
 
 
 @pytest.mark.parametrize(

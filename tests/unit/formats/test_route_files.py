@@ -13,10 +13,10 @@ import pytest
 import veilroute as vr
 from gpx_schema import NAMESPACE as G
 from gpx_schema import check_gpx, place_of, track_points
-from street_samples import ATTRIBUTION, NAMES, as_written_before, exposed_book, little_book, little_town, place
+from street_samples import ATTRIBUTION, NAMES, as_written_before, little_book, little_town, place
 from street_samples import two_trip_book as two_trips
 from veilroute import formats
-from veilroute.streets import Itinerary, lay_route, route_itinerary
+from veilroute.streets import Itinerary, lay_route
 
 K = "{http://www.opengis.net/kml/2.2}"
 # What KML 2.2 has in a feature, in this order, as far as we use it.
@@ -150,28 +150,6 @@ ODD = ('A & B <trk> "q"', "Café 👍🏽 Ünï", "]]>", "&amp;", "<script>alert
 def test_markup_in_names_stays_text(kind: str, odd: str) -> None:
     book = little_book(names={**NAMES, 102: odd})
     assert (json.dumps(odd, ensure_ascii=False)[1:-1] if kind == "GeoJSON" else odd) in FORMATS[kind][0](book).text
-
-
-@every
-def test_files_of_all_members_of_a_class_are_equal(kind: str) -> None:
-    book = little_book()
-    for group in book.classes:
-        found = {repr(FORMATS[kind][1](route_itinerary(book, book.route_for(member)))) for member in group.members}
-        assert len(found) == 1
-
-
-@every
-def test_candidates_that_are_not_hidden_have_no_line(kind: str) -> None:
-    found = FORMATS[kind][0](exposed_book())
-    assert list(found.lines) == ["Class 1"]
-    assert place(103) in found.points.values() or kind == "GPX"
-
-
-@pytest.mark.parametrize("write", [formats.playbook_gpx, formats.playbook_kml, formats.playbook_geojson])
-def test_only_street_networks(line5: vr.Domain, write: Callable[[vr.Playbook], object]) -> None:
-    book = vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]), vr.Privacy(k=2))
-    with pytest.raises(vr.InvalidInputError, match="only street networks"):
-        write(book)
 
 
 def test_what_the_schema_of_gpx_asks_for() -> None:

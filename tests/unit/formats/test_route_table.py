@@ -61,20 +61,3 @@ def test_no_name_is_a_formula(tmp_path: Path) -> None:
     assert {cell.data_type for cell in cells} == {"s"}
     with zipfile.ZipFile(tmp_path / "e.xlsx") as archive:
         assert not any(b"<f>" in archive.read(name) for name in archive.namelist())
-
-
-def test_a_workbook_has_routes_and_customers_and_no_date(tmp_path: Path) -> None:
-    book = little_book()
-    write_xlsx(book, tmp_path / "a.xlsx")
-    read = openpyxl.load_workbook(tmp_path / "a.xlsx")
-    assert read.sheetnames == ["Routes", "Customers"]
-    routes = list(read["Routes"].iter_rows(values_only=True))
-    assert routes[0] == ("class", "stops", "km", "minutes", "worst extra minutes", "customers")
-    assert [row[0] for row in routes[1:]] == [1, 2]
-    assert routes[1][-1] == "Branch North, Branch East, Branch Yard"
-    assert all(isinstance(row[2], float) for row in routes[1:])
-    write_xlsx(book, tmp_path / "b.xlsx")
-    assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
-    with zipfile.ZipFile(tmp_path / "a.xlsx") as archive:
-        assert {info.date_time[0] for info in archive.infolist()} == {1980}
-        assert b"1980-01-01T00:00:00Z" in archive.read("docProps/core.xml")
