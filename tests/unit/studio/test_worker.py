@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,8 @@ SET = ("plan.json", "playbook.json", "scene.json")
 class Plan:
     """A plan job whose commands are played: each writes its name and the number of its plan."""
 
-    def __init__(self, folder: Path, *statuses: str) -> None:
-        self.store = Store(folder)
+    def __init__(self, store: Store, *statuses: str) -> None:
+        self.store = store
         self.store.add_job("plan", {"source": "0" * 16}, None, 10)
         job = self.store.claim()
         assert job is not None
@@ -79,8 +80,9 @@ def numbers_in(results: dict[str, str]) -> set[str]:
 
 
 @pytest.fixture
-def plan_job(tmp_path: Path) -> Callable[..., Plan]:
-    return lambda *statuses: Plan(tmp_path / "-".join(statuses), *statuses)
+def plan_job(tmp_path: Path) -> Iterator[Callable[..., Plan]]:
+    with ExitStack() as stack:
+        yield lambda *statuses: Plan(stack.enter_context(Store(tmp_path / "-".join(statuses))), *statuses)
 
 
 def assert_of_one_plan(results: dict[str, str]) -> None:
