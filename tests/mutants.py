@@ -321,7 +321,7 @@ class Timing:
         """Measure a test, under an alarm."""
         if self.limit_s:
             signal.signal(signal.SIGALRM, _too_long)
-            signal.setitimer(signal.ITIMER_REAL, self.limit_s)
+            signal.setitimer(signal.ITIMER_REAL, self.limit_s, self.limit_s)
         began = sum(os.times()[:4])
         try:
             return (yield)
@@ -337,7 +337,13 @@ class Timing:
 
 
 def _too_long(_signal: int, _frame: object) -> None:
+    signal.signal(signal.SIGALRM, _stuck)
     pytest.skip("longer than a test may run as plain Python")  # what hypothesis passes on, and does not try to shrink
+
+
+def _stuck(_signal: int, _frame: object) -> None:
+    """A test that waits for its threads in vain ends with its process; others go on in a new one."""
+    os._exit(1)
 
 
 def pytest_configure(config: Any) -> None:

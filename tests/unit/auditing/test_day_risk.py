@@ -60,6 +60,7 @@ def test_it_agrees_with_the_fleet_where_no_rate_is_said() -> None:
         assert found.worst_area == pytest.approx(shown.worst_area, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_numbers_of_dummies_beyond_floats() -> None:
     book = book_of([2] * 1100)
     day = day_of(book, list(range(1, 551)), rate=0.01, pad_to=550)
