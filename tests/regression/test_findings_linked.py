@@ -243,6 +243,9 @@ def test_f14_a_place_that_moved_to_where_nobody_was_is_known_by_its_name() -> No
     assert refusals([close, numbered([2, 12, 2000, 3000], "ab cd", 2)]) == []
     # Two doors of many that have exchanged their names within 50 m are not told from a list that was geocoded again.
     assert refusals([close, numbered([40, 12, 2000, 3000], "ab cd", 2)]) == []
+    # Two doors have come nearer to one between them, which is still there; one stands halfway to another.
+    assert refusals([numbered([0, 30, 60], "abc", 1), numbered([20, 30, 40], "abc", 2)]) == []
+    assert refusals([numbered([0, 222.3898], "ab", 1, ell=300), numbered([0, 111.1949], "ab", 2, ell=300)]) == []
 
 
 def test_f14_how_near_a_place_must_come_is_as_far_as_either_promise_goes() -> None:
@@ -504,3 +507,17 @@ def test_f14_what_cannot_be_compared_is_said(tmp_path: Path, command: Command) -
             ledger = ledger.enter(day)
         assert ledger.check().not_judged == ledger.turnover().not_judged == (what,)
         assert json.loads(command("ledger", "check", path, "--json").out)["not_judged"] == [what]
+    # Numbers of nodes are no names.
+    assert len(refusals([replace(day, places=(Place(3), Place(4))) for day in named])) == 2
+
+
+def test_f12_more_draws_than_can_be_looked_at_are_refused() -> None:
+    """One place in 142 classes of two: two draws may have gone together in 20,164 ways."""
+    classes = " ".join(f"a{chr(0x4E00 + at)}" for at in range(142))
+    privacy = vr.Privacy(k=2, mechanism="randomised")
+    drawn = entry(classes, privacy=privacy, shares=((0.1, 0.1),) * 142)
+    observer = Observer()
+    for day in (drawn, replace(drawn, date="2026-11-02")):
+        observer.link(see_entry(day))
+    with pytest.raises(vr.TooLargeError, match="at most 20,000 ways"):
+        observer.left(0)
