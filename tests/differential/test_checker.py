@@ -334,6 +334,7 @@ FAULTS: tuple[tuple[str, Callable[[Data], object], str], ...] = (
     ("grid", lambda d: d["classes"].pop(), "groups"),
     ("grid", lambda d: d["claims"].update(num_anonymized=7), "groups"),
     ("randomised", lambda d: d["uncoverable"].append(hidden(d)[0]["members"][0]), "groups"),
+    ("town", lambda d: d["candidates"].append(float(d["candidates"].pop())), "refused"),
     ("grid", past_that_leaves_too_few, "history"),
 )
 
@@ -576,7 +577,8 @@ def test_the_map_may_be_in_a_file_of_its_own(name: str, tmp_path: Path) -> None:
     book, world = tmp_path / "book.json", tmp_path / "map.json"
     book.write_text(json.dumps(data), encoding="utf-8")
     world.write_text(json.dumps({"format": "veilroute-network/1", "domain": domain}), encoding="utf-8")
-    assert run_alone(checker.__file__, book, cwd=tmp_path).returncode == 2
+    alone = run_alone(checker.__file__, book, cwd=tmp_path)
+    assert alone.returncode == 2 and "give the map as well" in alone.stdout
     assert run_alone(checker.__file__, book, world, cwd=tmp_path).returncode == 0
     if "grid" in domain:
         rows, grid = domain["grid"]["map"], tmp_path / "rooms.map"

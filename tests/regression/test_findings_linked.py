@@ -22,7 +22,7 @@ from closed_roads import change_domain
 from commands import Command, Outcome
 from drawn_books import triangle_book
 from ledger_weeks import append_line, write_chain
-from linked_entries import Entry, Linking, Place, entry
+from linked_entries import Entry, Linking, Place, entry, plan, town
 from plain_links import Links, UnclearError, gap
 from street_samples import little_town
 from veilroute.auditing import Observer, see_entry
@@ -295,6 +295,19 @@ def test_f14_what_the_user_says_of_a_place_that_moved_resolves_it(tmp_path: Path
     assert command("ledger", "check", old).code == 0 and vr.read_ledger(old).is_clear()
 
 
+def test_f14_a_plan_is_audited_with_what_was_said_before_it(tmp_path: Path) -> None:
+    """Adams has another name on another map, and another cell: the plan for it was made with the history of Adams."""
+    path, ledger = tmp_path / "ledger.jsonl", vr.new_ledger(tmp_path / "ledger.jsonl")
+    names = {(0, 1): "Adams", (0, 4): "Baker", (2, 2): "Clark", (4, 1): "Davis"}
+    monday = plan(ledger, [*names], names=names)
+    ledger = ledger.add(monday, day="2026-11-16").same("Adams", "Office")
+    names = {(0, 2): "Office", (0, 4): "Baker", (2, 2): "Clark", (4, 1): "Davis"}
+    tuesday = plan(ledger, [*names], names=names, domain=town((4, 3)))
+    ledger.add(tuesday, day="2026-11-17")
+    assert vr.audit_linked([monday, tuesday], ledger=path).verdict == "holds"
+    assert tuesday.past is not None and len(tuesday.past.left) == 4
+
+
 def test_f14_places_that_were_never_listed_together_may_be_one(tmp_path: Path) -> None:
     ledger = vr.new_ledger(tmp_path / "ledger.jsonl").enter(numbered([900, 3000], "ab", 1))
     ledger = ledger.enter(numbered([1000, 3300], "ab", 2, names="Client"))
@@ -405,7 +418,9 @@ def doubled_rings(num: int) -> list[tuple[int, int]]:
     [(clusters(7, 6), 42, 7), (clusters(12, 10), 120, 12), (doubled_rings(8), 80, 16)],
     ids=["7 clusters", "12 clusters", "rings"],
 )
-def test_f12_who_stands_apart_is_decided_quickly(near: list[tuple[int, int]], num: int, most: int) -> None:
+def test_f12_who_stands_apart_is_decided_quickly(
+    near: list[tuple[int, int]], num: int, most: int, tmp_path: Path
+) -> None:
     """Plain backtracking would not end. What the auditor cannot decide it does not say to hold."""
     letters = "".join(chr(0x4E00 + at) for at in range(num))
     for k, is_kept in ((most, True), (most + 1, False)):
@@ -418,6 +433,11 @@ def test_f12_who_stands_apart_is_decided_quickly(near: list[tuple[int, int]], nu
             observer.link(see_entry(each))
         assert (not observer.broken and not observer.undecided) == is_kept
         assert not observer.undecided or (len(observer.undecided) == num and not observer.broken)
+        path = vr.new_ledger(tmp_path / f"{k}.jsonl").journal.path
+        append_line(path, day.to_dict())
+        claim = vr.audit_linked([], ledger=path).claims[0]
+        assert ("could not be decided" in claim.evidence) == bool(observer.undecided)
+        assert claim.verdict == ("unproved" if observer.undecided else "violated" if observer.broken else "holds")
 
 
 def test_f12_what_a_playbook_assumes_of_earlier_days_is_said(command: Command) -> None:

@@ -155,6 +155,21 @@ def test_a_day_of_names_instead_of_doors_is_exceeded() -> None:
     )
 
 
+@pytest.mark.parametrize(("mill", "harbour", "num"), [(0.2, 0.0, 2), (1.0, 0.0, 0), (0.2, 0.2, 0), (0.0, 0.2, 1)])
+def test_who_has_certainly_ordered_is_identified_unless_that_was_known(mill: float, harbour: float, num: int) -> None:
+    """Two names at the door of the mill: one of them has ordered, if the harbour never does."""
+    book, day = twins_day()
+    rows, _ = street.compare_day(
+        street.streets_of(book),
+        {"mill": mill, "mill too": mill, "harbour": harbour},
+        touch=lambda orders: frozenset([1] if orders else []),
+        run=lambda touched, key: vr.pad(book, touched, day.terms, key=key),
+        driven=day.touched,
+        said=[street.SaidOfDay("who", {"identified": num})],
+    )
+    assert [row.achieved for row in rows] == [num]
+
+
 def test_every_figure_of_a_day_is_compared() -> None:
     """What is printed here is achieved, so that a figure which were a little better would be exceeded."""
     book, day = twins_day()

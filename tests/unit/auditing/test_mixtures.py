@@ -130,6 +130,7 @@ def test_certificates_of_randomised_playbooks(beta: float, m: int | None) -> Non
     m = find_nodes_that_matter(replayed)
     proof = examine_mixture(replayed, certificate, m)
     assert (proof.problems, proof.is_checked, proof.has_bound) == ((), True, True)
+    assert proof.effort.endswith("priced and the others bounded")
     duals = certificate.cost.duals
 
     def problems(**changes: object) -> tuple[str, ...]:
