@@ -110,6 +110,8 @@ def test_numbers_that_a_key_gives_twice_are_the_same_and_too_many_draws_are_samp
     same = street.try_draws(lambda key: (key.numbers(b"a")(3), key.numbers(b"a")(3)))
     assert dict(same.chances) == pytest.approx({(value, value): 1 / 3 for value in range(3)})
     assert len(street.try_draws(lambda key: (key.numbers(b"a")(3), key.numbers(b"b")(3))).chances) == 9
+    scaled = street.try_draws(lambda key: (key.numbers(b"a")(3), key.numbers(b"a")(6)))
+    assert dict(scaled.chances) == pytest.approx({(value, 2 * value): 1 / 3 for value in range(3)})
     found = street.try_draws(lambda key: sum(key.numbers(b"%d" % at)(60) for at in range(9)), max_runs=500)
     assert found.is_sampled
     assert sum(found.chances.values()) == pytest.approx(1)

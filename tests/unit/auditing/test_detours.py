@@ -248,3 +248,7 @@ def test_a_walk_that_breaks_the_promise_or_covers_fewer_is_not_for_the_forger_to
     for way, words in ((near, "as many others are left by the rule"), (made.giving_up, "another walk covers more")):
         found = {claim.claim: claim for claim in audit_replan(book, replace(made, going_on=way, choice=None))}
         assert words in found["cheapest"].evidence and not found["cheapest"].holds
+    # Where no road leads to 2 either, nothing better can be done.
+    cut = book.replan(1, 0, position=2, closed=[(3, 0), (0, 2)])
+    assert (cut.still_hidden, cut.qualifies) == ((1, 4), False)
+    assert all(claim.holds and claim.checked for claim in audit_replan(book, cut))
