@@ -358,6 +358,21 @@ def test_f14_on_one_map_distances_are_measured_there(
     assert vr.audit_linked([monday, tuesday], ledger=path).claims[0].verdict == "holds"
 
 
+def test_a_line_that_leaves_somebody_out_or_names_a_later_line_is_found(tmp_path: Path) -> None:
+    whole = entry("ab cd")
+    for number, (line, words) in enumerate(
+        [
+            (replace(whole, classes=whole.classes[:1]), "says nothing of c, d"),
+            (replace(whole, parent="0" * 64), "planned under a line that does not come before it"),
+            (whole, ""),
+        ]
+    ):
+        path = vr.new_ledger(tmp_path / f"{number}.jsonl").journal.path
+        append_line(path, line.to_dict())
+        claim = next(claim for claim in vr.audit_linked([], ledger=path).claims if claim.claim == "recorded")
+        assert claim.holds == (not words) and words in claim.evidence
+
+
 def test_f14_distances_that_are_left_out_of_a_line_are_missed(tmp_path: Path) -> None:
     monday, tuesday = on_a_line([[4, 12], [8, 16]], 3), on_a_line([[5, 17], [9, 13]], 3)
     ledger = vr.new_ledger(tmp_path / "true.jsonl").add(monday, day="2026-11-16")

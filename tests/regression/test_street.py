@@ -15,6 +15,7 @@ import veilroute as vr
 from drawn_books import triangle_book
 from plain_cliques import heaviest_area
 from street_observer import FEATURES, run_scenario
+from street_samples import little_book
 from veilroute.auditing import street
 from veilroute.cli import simulate_day, simulate_linked
 from veilroute.domain import with_rules
@@ -35,7 +36,10 @@ def test_no_printed_figure_is_exceeded(feature: str, first: int, num: int) -> No
 
 def test_a_class_that_met_the_closure_earlier_may_look_the_same() -> None:
     """It was replanned there, and came back to the way of a class that meets the closure later."""
-    assert [row for row in run_scenario("replans", 26) if row.is_exceeded] == []
+    rows = run_scenario("replans", 26)
+    assert [row for row in rows if row.is_exceeded] == []
+    found = {row.figure for row in rows if row.about.endswith("what can be found out")}
+    assert found == {"num_possible", "worst_place", "worst_area"}
 
 
 def test_the_observer_shares_no_definition() -> None:
@@ -221,6 +225,9 @@ def test_a_linked_figure_that_is_too_good_is_exceeded() -> None:
     said = street.SaidOfDays("better", {}, lambda _: False, figures=[(None, better)])
     rows = street.compare_days([street.DayOut(book)] * 2, [said], is_expected=False)
     assert {row.figure for row in rows if row.is_exceeded} == set(better)
+    # Where a promise is about first nodes, somebody who sees whole routes may know more.
+    both = vr.audit_linked([little_book(m=3)]).observers
+    assert [(each.m, each.num_possible) for each in both] == [(3, 2), (None, 1)]
 
 
 def test_where_vans_stop_is_seen_on_streets() -> None:

@@ -252,3 +252,5 @@ def test_a_walk_that_breaks_the_promise_or_covers_fewer_is_not_for_the_forger_to
     cut = book.replan(1, 0, position=2, closed=[(3, 0), (0, 2)])
     assert (cut.still_hidden, cut.qualifies) == ((1, 4), False)
     assert all(claim.holds and claim.checked for claim in audit_replan(book, cut))
+    alone = vr.auditing.audit_replan(book, made)[-1]
+    assert (alone.verdict, alone.evidence) == ("unproved", "which other classes look the same was not asked")
