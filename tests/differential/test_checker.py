@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ import veilroute as vr
 from changed_values import mutate
 from door_towns import door_problem, winding_town
 from drawn_books import triangle_book
+from plain_cliques import heaviest_area
 from strategies import privacies, problems
 from street_samples import exposed_book, little_book, little_town, two_trip_book
 from veilroute.auditing import SightLines, checker
@@ -130,8 +131,9 @@ def rooms_book(privacy: vr.Privacy, **wanted: Any) -> vr.Playbook:
     domain = vr.generate_rooms(20, 24, seed=4, movement=wanted.pop("movement", 4))
     rng = Random(wanted.pop("seed", 1))
     labels = [domain.label(node) for node in rng.sample(range(domain.num_nodes), 12)]
+    places = labels[: wanted.pop("num", 8)]
     trips = [vr.Trip(labels[8], labels[9]), vr.Trip(labels[10], labels[11], 2.0)][: wanted.pop("num_trips", 1)]
-    return vr.solve(vr.Problem(domain, trips, labels[:8], wanted.pop("visibility", vr.AtNode()), **wanted), privacy)
+    return vr.solve(vr.Problem(domain, trips, places, wanted.pop("visibility", vr.AtNode()), **wanted), privacy)
 
 
 def explicit_book() -> vr.Playbook:
@@ -161,6 +163,7 @@ HONEST: dict[str, Callable[[], vr.Playbook]] = {
     "radius": lambda: rooms_book(vr.Privacy(k=2, ell=4), visibility=vr.WithinDistance(3)),
     "explicit": explicit_book,
     "two trips": lambda: rooms_book(vr.Privacy(k=3, ell=2), num_trips=2),
+    "a place at an end of one trip": lambda: rooms_book(vr.Privacy(k=2), num_trips=2, num=9),
     "first nodes": lambda: rooms_book(vr.Privacy(k=2, m=9)),
     "first nodes of two trips": lambda: rooms_book(vr.Privacy(k=2, ell=3, m=5), num_trips=2),
     "risk": lambda: rooms_book(vr.Privacy(risk=0.5, ell=4), prior=WEIGHTS),
@@ -288,6 +291,12 @@ def ell_one_short(data: Data) -> None:
         data["privacy"]["ell"] += 1
 
 
+def ell_a_billionth_short(data: Data) -> None:
+    """On a map of integers nothing is left to rounding."""
+    ell_one_short(data)
+    data["privacy"]["ell"] -= 1 - 1e-10
+
+
 def wall_off(data: Data, row: int, col: int) -> None:
     rows = data["domain"]["grid"]["map"]
     rows[row] = rows[row][:col] + "@" + rows[row][col + 1 :]
@@ -308,10 +317,12 @@ FAULTS: tuple[tuple[str, Callable[[Data], object], str], ...] = (
     ("first nodes", other_route_for_one_member, "same route"),
     ("grid", other_route_for_one_member, "same route"),
     ("sight", member_not_seen, "coverage"),
+    ("sight", lambda d: d["visibility"].update(range=2), "coverage"),
     ("radius", member_not_seen, "coverage"),
     ("metres driving", member_not_seen, "coverage"),
     ("grid", lambda d: d["privacy"].update(k=9), "promise"),
     ("grid", ell_one_short, "promise"),
+    ("grid", ell_a_billionth_short, "promise"),
     ("eight ways", ell_one_short, "promise"),
     ("town", ell_one_short, "promise"),
     ("grid", lambda d: d["privacy"].update(spread="all-pairs", ell=60), "promise"),
@@ -322,6 +333,8 @@ FAULTS: tuple[tuple[str, Callable[[Data], object], str], ...] = (
     ("grid", lambda d: hidden(d)[0]["members"].append(hidden(d)[1]["members"][0]), "groups"),
     ("grid", lambda d: d["classes"].pop(), "groups"),
     ("grid", lambda d: d["claims"].update(num_anonymized=7), "groups"),
+    ("randomised", lambda d: d["uncoverable"].append(hidden(d)[0]["members"][0]), "groups"),
+    ("town", lambda d: d["candidates"].append(float(d["candidates"].pop())), "refused"),
     ("grid", past_that_leaves_too_few, "history"),
 )
 
@@ -367,7 +380,8 @@ def by_hand(steps: Data, route: list[Any], places: list[Any], **wanted: Any) -> 
 
 RING = {f"{a}>{b}": 1 for a, b in pairwise("abcdefa")}
 LINE = {f"{a}-{b}": 1 for a, b in pairwise("abcde")}
-TENTHS = {"a-b": 0.5, "b-c": 0.7, "c-d": 0.1, "d-e": 0.2, "e-f": 0.1}
+TENTHS = {"a-b": 1, "b-c": 0.7, "c-d": 0.1, "d-e": 0.2, "e-f": 0.1}
+DRAWN = {"mechanism": "randomised"}
 BY_HAND: dict[str, tuple[Data, set[str]]] = {
     "a ring": (by_hand(RING, [*"abcdef"], ["c", "e"], ell=2), set()),
     "near in one direction": (by_hand(RING, [*"abcdef"], ["c", "e"], ell=3), {"promise"}),
@@ -376,6 +390,7 @@ BY_HAND: dict[str, tuple[Data, set[str]]] = {
     "two places": (by_hand(LINE, [*"abcde"], ["b", "c"]), set()),
     "two names at one node": (by_hand(LINE, [*"abcde"], ["b", "x"], also=[("x", "b")]), {"promise"}),
     "another name": (by_hand(LINE, ["a", "x", *"cde"], ["b", "c"], also=[("x", "b")], cost=4), {"walks", "coverage"}),
+    "no node of the map": (by_hand(LINE, [*"abzde"], ["b", "c"]), {"walks", "coverage"}),
     "as far as rounding tells": (by_hand(TENTHS, [*"abcdef"], ["b", "d"], ell=0.8), set()),
     "not as far": (by_hand(TENTHS, [*"abcdef"], ["b", "d"], ell=0.801), {"promise"}),
     "seen as far as rounding tells": (
@@ -384,6 +399,24 @@ BY_HAND: dict[str, tuple[Data, set[str]]] = {
     "not seen from as far": (
         by_hand(TENTHS, [*"abcba"], ["b", "e"], visibility={"kind": "within-distance", "radius": 0.29}), {"coverage"},
     ),
+    "integers are exact": (by_hand(LINE, [*"abcde"], ["b", "d"], ell=2 + 1e-10), {"promise"}),
+    "integers are exact to see by": (
+        by_hand(LINE, [*"abcba"], ["b", "e"], visibility={"kind": "within-distance", "radius": 2 - 1e-9}), {"coverage"},
+    ),
+    "nothing costs anything": (by_hand(dict.fromkeys(LINE, 0), [*"abcde"], ["b", "c"]), set()),
+    "one place, one node": (by_hand(LINE, [*"abcde"], ["b", "c"], privacy={"k": 1, "m": 1}), set()),
+    "drawn by k": (by_hand(LINE, [*"abcde"], ["b", "c"], privacy=DRAWN, group={"shares": [0.5, 0.5]}), set()),
+    "drawn by k, not evenly": (
+        by_hand(LINE, [*"abcde"], ["b", "c"], prior=[3, 1], privacy=DRAWN, group={"shares": [0.75, 0.25]}), {"promise"},
+    ),
+    "no weights at all": (
+        by_hand(LINE, [*"abcde"], ["b", "c"], prior=[0, 0], privacy=DRAWN | {"measure": "cost", "risk": 0.5},
+                group={"shares": [0.5, 0.5]}), set(),
+    ),
+    "a route that nobody gets": (by_hand(LINE, [*"abcde"], ["b", "c"], group={"routes": [
+        {"trip": 0, "cost": 4, "route": [*"abcde"]},
+        *({"trip": 0, "cost": 6, "route": [*"abcbcde"], "member": each} for each in "bc"),
+    ]}), {"same route"}),
     "never the stop": (by_hand(LINE, [*"abcde"], ["b", "c", "d"], prior=[1, 1, 0]), {"promise"}),
     "one possible place": (by_hand(LINE, [*"abcde"], ["b", "c"], prior=[1, 0]), {"promise"}),
     "half at one node": (
@@ -413,6 +446,79 @@ def test_small_cases_that_were_worked_out_by_hand(case: str) -> None:
     assert set(ask_checker(data).wrong) == wrong, ask_checker(data)
 
 
+@pytest.mark.parametrize(
+    ("case", "check", "text"),
+    [
+        ("against a one-way street", "walks", "group 1: a route of trip 0 jumps from c to b (node 4 of the route)"),
+        ("the first turn", "walks", "group 1: a route of trip 0 makes a forbidden turn at b (node 2 of the route)"),
+        ("no dead end", "walks", "group 1: a route of trip 0 turns round at c (node 3 of the route)"),
+        ("no price for turning", "costs", "group 1: a route of trip 0 costs 13, and not 8"),
+    ],
+)
+def test_it_says_where_the_fault_is(case: str, check: str, text: str) -> None:
+    assert ask_checker(BY_HAND[case][0]).wrong[check] == text
+
+
+#: What makes no sense at all is refused, and not judged.
+REFUSED: dict[str, Callable[[Data], object]] = {
+    "another format": lambda d: d.update(format="veilroute-playbook/2"),
+    "no map": lambda d: d.pop("domain"),
+    "an edge of no node": lambda d: d["domain"]["graph"]["edges"].append([0, 5, 1]),
+    "an edge from the other end": lambda d: d["domain"]["graph"]["edges"].append([-1, 0, 1]),
+    "a name twice": lambda d: d["domain"]["graph"]["also"].append(["c", 1]),
+    "another promise": lambda d: d["privacy"].update(noise=0.1),
+    "no place": lambda d: d["privacy"].update(k=0),
+    "no node": lambda d: d["privacy"].update(m=0),
+    "another spread": lambda d: d["privacy"].update(spread="some"),
+    "no risk bounded": lambda d: d["privacy"].update(k=1, risk=1),
+    "a k that is not that of the risk": lambda d: d["privacy"].update(risk=0.3),
+    "no trip": lambda d: d.update(trips=[], classes=[]),
+    "a candidate twice": lambda d: d["candidates"].append("b"),
+    "two routes": lambda d: d["classes"][0]["routes"].append(d["classes"][0]["routes"][0]),
+    "a copy of a route": lambda d: d["classes"][0]["routes"].append(d["classes"][0]["routes"][0] | {"member": "b"}),
+    "another way to see": lambda d: d.update(visibility={"kind": "x-rays", "range": 1}),
+    "a past without its owner": lambda d: d.update(past={"left": [["b", ["c"]]]}),
+    "a number below 0": lambda d: d["privacy"].update(ell=-1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_makes_no_sense_is_refused(case: str) -> None:
+    data = by_hand(LINE, [*"abcde"], ["b", "c"])
+    assert ask_checker(data).holds
+    REFUSED[case](data)
+    assert set(ask_checker(data).wrong) == {"refused"}
+    with pytest.raises(ValueError, match="in the place of a number"):
+        checker.number(float("inf"))
+
+
+def test_promises_are_judged_as_by_trying_all_sets() -> None:
+    """Places close to each other as drawn, with drawn weights; by counting and under a bound on the risk."""
+    route = [*"abcdefgh"]
+    line = {f"{a}-{b}": 1 for a, b in pairwise(route)}
+    found = Counter[bool]()
+    for seed in range(150):
+        rng, places = Random(seed), range(1, 7)
+        near = [pair for pair in combinations(places, 2) if rng.random() < 0.5]
+        weights = {place: rng.choice([1, 1, 2, 3]) for place in places}
+        risk, k = rng.choice([None, 0.4, 0.5, 0.6]), rng.choice([1, 2, 3])
+        spread = rng.choice(["witness", "witness", "all-pairs"])
+        promise = {"k": k} if risk is None else {"k": -(-10 // round(10 * risk)), "risk": risk}
+        data = by_hand(line, route, route[1:7], prior=[*weights.values()], privacy=promise | {"spread": spread})
+        data["past"] = {"left": [], "near": [[route[a], route[b]] for a, b in near]}
+        if spread == "all-pairs" and near:
+            is_kept = False
+        elif risk is None:
+            is_kept = any(not any(pair in near for pair in combinations(some, 2)) for some in combinations(places, k))
+        else:
+            is_close = partial(lambda near, a, b: (a, b) in near, near)
+            worst = heaviest_area(places, is_close, weights.__getitem__)
+            is_kept = worst <= risk * sum(weights.values()) * (1 + 1e-9)
+        assert ask_checker(data).holds == is_kept, (seed, near, weights, promise, spread)
+        found[is_kept] += 1
+    assert min(found.values()) > 30
+
+
 def test_no_step_leads_around_a_blocked_corner() -> None:
     corner, free = (checker.World({"grid": {"map": [".G", row]}}, 8) for row in ("@.", "S."))
     assert corner.steps == [{1: 1}, {0: 1, 2: 1}, {1: 1}]
@@ -428,7 +534,11 @@ def test_what_cannot_be_shown_is_broken() -> None:
     data["classes"] = [{"members": list(map(list, places)), "anonymized": True, "routes": [route]}]
     rings = [[places[i], places[i // 5 * 5 + (i + 1) % 5]] for i in range(num)]
     data |= {"past": {"ledger": None, "left": [], "near": rings}}
-    for k, text in ((24, ""), (61, "61 places are promised"), (25, "not shown to hold")):
+    for k, text in (
+        (24, ""),
+        (61, "61 places are promised, and 60 stay possible: 0,1, 0,2, 0,3, 0,4 and 56 more"),
+        (25, "not shown to hold"),
+    ):
         data["privacy"]["k"] = k
         wrong = ask_checker(data).wrong
         assert set(wrong) == ({"promise"} if text else set()) and text in wrong.get("promise", ""), (k, wrong)
@@ -467,7 +577,8 @@ def test_the_map_may_be_in_a_file_of_its_own(name: str, tmp_path: Path) -> None:
     book, world = tmp_path / "book.json", tmp_path / "map.json"
     book.write_text(json.dumps(data), encoding="utf-8")
     world.write_text(json.dumps({"format": "veilroute-network/1", "domain": domain}), encoding="utf-8")
-    assert run_alone(checker.__file__, book, cwd=tmp_path).returncode == 2
+    alone = run_alone(checker.__file__, book, cwd=tmp_path)
+    assert alone.returncode == 2 and "give the map as well" in alone.stdout
     assert run_alone(checker.__file__, book, world, cwd=tmp_path).returncode == 0
     if "grid" in domain:
         rows, grid = domain["grid"]["map"], tmp_path / "rooms.map"

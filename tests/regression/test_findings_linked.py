@@ -22,7 +22,7 @@ from closed_roads import change_domain
 from commands import Command, Outcome
 from drawn_books import triangle_book
 from ledger_weeks import append_line, write_chain
-from linked_entries import Entry, Linking, Place, entry
+from linked_entries import Entry, Linking, Place, entry, plan, town
 from plain_links import Links, UnclearError, gap
 from street_samples import little_town
 from veilroute.auditing import Observer, see_entry
@@ -243,6 +243,9 @@ def test_f14_a_place_that_moved_to_where_nobody_was_is_known_by_its_name() -> No
     assert refusals([close, numbered([2, 12, 2000, 3000], "ab cd", 2)]) == []
     # Two doors of many that have exchanged their names within 50 m are not told from a list that was geocoded again.
     assert refusals([close, numbered([40, 12, 2000, 3000], "ab cd", 2)]) == []
+    # Two doors have come nearer to one between them, which is still there; one stands halfway to another.
+    assert refusals([numbered([0, 30, 60], "abc", 1), numbered([20, 30, 40], "abc", 2)]) == []
+    assert refusals([numbered([0, 222.3898], "ab", 1, ell=300), numbered([0, 111.1949], "ab", 2, ell=300)]) == []
 
 
 def test_f14_how_near_a_place_must_come_is_as_far_as_either_promise_goes() -> None:
@@ -290,6 +293,19 @@ def test_f14_what_the_user_says_of_a_place_that_moved_resolves_it(tmp_path: Path
     assert report.safe and [each.name for each in report.moved] == ["Customer 1", "Customer 2", "Customer 3"]
     assert [name for name, _ in vr.audit_linked([], ledger=path).moved] == ["Customer 1", "Customer 2", "Customer 3"]
     assert command("ledger", "check", old).code == 0 and vr.read_ledger(old).is_clear()
+
+
+def test_f14_a_plan_is_audited_with_what_was_said_before_it(tmp_path: Path) -> None:
+    """Adams has another name on another map, and another cell: the plan for it was made with the history of Adams."""
+    path, ledger = tmp_path / "ledger.jsonl", vr.new_ledger(tmp_path / "ledger.jsonl")
+    names = {(0, 1): "Adams", (0, 4): "Baker", (2, 2): "Clark", (4, 1): "Davis"}
+    monday = plan(ledger, [*names], names=names)
+    ledger = ledger.add(monday, day="2026-11-16").same("Adams", "Office")
+    names = {(0, 2): "Office", (0, 4): "Baker", (2, 2): "Clark", (4, 1): "Davis"}
+    tuesday = plan(ledger, [*names], names=names, domain=town((4, 3)))
+    ledger.add(tuesday, day="2026-11-17")
+    assert vr.audit_linked([monday, tuesday], ledger=path).verdict == "holds"
+    assert tuesday.past is not None and len(tuesday.past.left) == 4
 
 
 def test_f14_places_that_were_never_listed_together_may_be_one(tmp_path: Path) -> None:
@@ -340,6 +356,21 @@ def test_f14_on_one_map_distances_are_measured_there(
         ledger = ledger.different(str(one), str(other))
     assert ledger.check().safe and len(ledger.check().candidates) == 8
     assert vr.audit_linked([monday, tuesday], ledger=path).claims[0].verdict == "holds"
+
+
+def test_a_line_that_leaves_somebody_out_or_names_a_later_line_is_found(tmp_path: Path) -> None:
+    whole = entry("ab cd")
+    for number, (line, words) in enumerate(
+        [
+            (replace(whole, classes=whole.classes[:1]), "says nothing of c, d"),
+            (replace(whole, parent="0" * 64), "planned under a line that does not come before it"),
+            (whole, ""),
+        ]
+    ):
+        path = vr.new_ledger(tmp_path / f"{number}.jsonl").journal.path
+        append_line(path, line.to_dict())
+        claim = next(claim for claim in vr.audit_linked([], ledger=path).claims if claim.claim == "recorded")
+        assert claim.holds == (not words) and words in claim.evidence
 
 
 def test_f14_distances_that_are_left_out_of_a_line_are_missed(tmp_path: Path) -> None:
@@ -402,7 +433,9 @@ def doubled_rings(num: int) -> list[tuple[int, int]]:
     [(clusters(7, 6), 42, 7), (clusters(12, 10), 120, 12), (doubled_rings(8), 80, 16)],
     ids=["7 clusters", "12 clusters", "rings"],
 )
-def test_f12_who_stands_apart_is_decided_quickly(near: list[tuple[int, int]], num: int, most: int) -> None:
+def test_f12_who_stands_apart_is_decided_quickly(
+    near: list[tuple[int, int]], num: int, most: int, tmp_path: Path
+) -> None:
     """Plain backtracking would not end. What the auditor cannot decide it does not say to hold."""
     letters = "".join(chr(0x4E00 + at) for at in range(num))
     for k, is_kept in ((most, True), (most + 1, False)):
@@ -415,6 +448,11 @@ def test_f12_who_stands_apart_is_decided_quickly(near: list[tuple[int, int]], nu
             observer.link(see_entry(each))
         assert (not observer.broken and not observer.undecided) == is_kept
         assert not observer.undecided or (len(observer.undecided) == num and not observer.broken)
+        path = vr.new_ledger(tmp_path / f"{k}.jsonl").journal.path
+        append_line(path, day.to_dict())
+        claim = vr.audit_linked([], ledger=path).claims[0]
+        assert ("could not be decided" in claim.evidence) == bool(observer.undecided)
+        assert claim.verdict == ("unproved" if observer.undecided else "violated" if observer.broken else "holds")
 
 
 def test_f12_what_a_playbook_assumes_of_earlier_days_is_said(command: Command) -> None:
@@ -504,3 +542,17 @@ def test_f14_what_cannot_be_compared_is_said(tmp_path: Path, command: Command) -
             ledger = ledger.enter(day)
         assert ledger.check().not_judged == ledger.turnover().not_judged == (what,)
         assert json.loads(command("ledger", "check", path, "--json").out)["not_judged"] == [what]
+    # Numbers of nodes are no names.
+    assert len(refusals([replace(day, places=(Place(3), Place(4))) for day in named])) == 2
+
+
+def test_f12_more_draws_than_can_be_looked_at_are_refused() -> None:
+    """One place in 142 classes of two: two draws may have gone together in 20,164 ways."""
+    classes = " ".join(f"a{chr(0x4E00 + at)}" for at in range(142))
+    privacy = vr.Privacy(k=2, mechanism="randomised")
+    drawn = entry(classes, privacy=privacy, shares=((0.1, 0.1),) * 142)
+    observer = Observer()
+    for day in (drawn, replace(drawn, date="2026-11-02")):
+        observer.link(see_entry(day))
+    with pytest.raises(vr.TooLargeError, match="at most 20,000 ways"):
+        observer.left(0)

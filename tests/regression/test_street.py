@@ -15,6 +15,7 @@ import veilroute as vr
 from drawn_books import triangle_book
 from plain_cliques import heaviest_area
 from street_observer import FEATURES, run_scenario
+from street_samples import little_book
 from veilroute.auditing import street
 from veilroute.cli import simulate_day, simulate_linked
 from veilroute.domain import with_rules
@@ -35,7 +36,10 @@ def test_no_printed_figure_is_exceeded(feature: str, first: int, num: int) -> No
 
 def test_a_class_that_met_the_closure_earlier_may_look_the_same() -> None:
     """It was replanned there, and came back to the way of a class that meets the closure later."""
-    assert [row for row in run_scenario("replans", 26) if row.is_exceeded] == []
+    rows = run_scenario("replans", 26)
+    assert [row for row in rows if row.is_exceeded] == []
+    found = {row.figure for row in rows if row.about.endswith("what can be found out")}
+    assert found == {"num_possible", "worst_place", "worst_area"}
 
 
 def test_the_observer_shares_no_definition() -> None:
@@ -110,6 +114,8 @@ def test_numbers_that_a_key_gives_twice_are_the_same_and_too_many_draws_are_samp
     same = street.try_draws(lambda key: (key.numbers(b"a")(3), key.numbers(b"a")(3)))
     assert dict(same.chances) == pytest.approx({(value, value): 1 / 3 for value in range(3)})
     assert len(street.try_draws(lambda key: (key.numbers(b"a")(3), key.numbers(b"b")(3))).chances) == 9
+    scaled = street.try_draws(lambda key: (key.numbers(b"a")(3), key.numbers(b"a")(6)))
+    assert dict(scaled.chances) == pytest.approx({(value, 2 * value): 1 / 3 for value in range(3)})
     found = street.try_draws(lambda key: sum(key.numbers(b"%d" % at)(60) for at in range(9)), max_runs=500)
     assert found.is_sampled
     assert sum(found.chances.values()) == pytest.approx(1)
@@ -153,6 +159,21 @@ def test_a_day_of_names_instead_of_doors_is_exceeded() -> None:
     assert {row.figure: row.achieved for row in rows if row.is_exceeded} == pytest.approx(
         {"num_behind": 2, "worst_order": one, "worst_order_ever": one}
     )
+
+
+@pytest.mark.parametrize(("mill", "harbour", "num"), [(0.2, 0.0, 2), (1.0, 0.0, 0), (0.2, 0.2, 0), (0.0, 0.2, 1)])
+def test_who_has_certainly_ordered_is_identified_unless_that_was_known(mill: float, harbour: float, num: int) -> None:
+    """Two names at the door of the mill: one of them has ordered, if the harbour never does."""
+    book, day = twins_day()
+    rows, _ = street.compare_day(
+        street.streets_of(book),
+        {"mill": mill, "mill too": mill, "harbour": harbour},
+        touch=lambda orders: frozenset([1] if orders else []),
+        run=lambda touched, key: vr.pad(book, touched, day.terms, key=key),
+        driven=day.touched,
+        said=[street.SaidOfDay("who", {"identified": num})],
+    )
+    assert [row.achieved for row in rows] == [num]
 
 
 def test_every_figure_of_a_day_is_compared() -> None:
@@ -204,6 +225,9 @@ def test_a_linked_figure_that_is_too_good_is_exceeded() -> None:
     said = street.SaidOfDays("better", {}, lambda _: False, figures=[(None, better)])
     rows = street.compare_days([street.DayOut(book)] * 2, [said], is_expected=False)
     assert {row.figure for row in rows if row.is_exceeded} == set(better)
+    # Where a promise is about first nodes, somebody who sees whole routes may know more.
+    both = vr.audit_linked([little_book(m=3)]).observers
+    assert [(each.m, each.num_possible) for each in both] == [(3, 2), (None, 1)]
 
 
 def test_where_vans_stop_is_seen_on_streets() -> None:

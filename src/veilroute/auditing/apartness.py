@@ -173,11 +173,20 @@ class ClassRule:
         return self.has_far(group, self.k)
 
     def is_within(self, masses: Mapping[int, float]) -> bool:
-        """Whether no area of a group weighs more than beta of the group."""
+        """Whether certainly no area of a group weighs more than beta of the group."""
+        return self.find_within(masses) is True
+
+    def find_within(self, masses: Mapping[int, float]) -> bool | None:
+        """Whether no area of a group weighs more than beta of it; ``None`` if the search for one was given up."""
         total = math.fsum(masses.values())
+        if total <= 0:
+            return False
         limit = (self.beta or 0.0) * total * (1 + ROUNDING)
         # Members close to one of them are no less than any area around it: this is enough, and quickly found.
-        return total > 0 and (self._heaviest_around(masses) <= limit or self.heaviest(masses).most <= limit)
+        if self._heaviest_around(masses) <= limit:
+            return True
+        area = self.heaviest(masses)
+        return area.most <= limit or (False if area.mass > limit else None)
 
     def heaviest(self, masses: Mapping[int, float]) -> Area:
         """The heaviest area of a group, whose members weigh so much, none less than nothing.

@@ -80,9 +80,9 @@ class World:
             self._read_graph(data["graph"])
         # Nodes may have further names: several places may be at one door.
         also = [(label(name), node) for name, node in data.get("graph", {}).get("also", [])]
-        self.at = dict(also) | {name: node for node, name in enumerate(self.names)}
+        self.called = {name: node for node, name in enumerate(self.names)}
+        self.at, self.sizes = dict(also) | self.called, {len(ban) for ban in self.banned}
         need(len(self.at) == len(self.names) + len(also), "two nodes of the map have the same name")
-        self.sizes = {len(ban) for ban in self.banned}
 
     def _read_grid(self, rows: list[str], movement: int) -> None:
         """Cells are free (. G S) or blocked. One can step into the 4 free cells beside a cell, or the 8 around it."""
@@ -123,7 +123,7 @@ class World:
             return {node: metres for node, metres in crow.items() if metres <= limit}
         steps = {"cost": self.steps, "driving": self.metres, "walking": self.on_foot}[measure]
         best, found = dict[int, float].fromkeys(sources, 0.0), dict[int, float]()
-        heap = [(0.0, source) for source in best]
+        heap = [(so_far, source) for source, so_far in best.items()]
         while heap and len(found) < len(wanted):
             so_far, node = heapq.heappop(heap)
             if node in wanted:
@@ -172,7 +172,7 @@ class World:
             is_round = route[i] == route[i - 2] and self.u_turns != "allow"
             if is_round and (self.u_turns == "never" or set(self.steps[route[i - 1]]) != {route[i]}):  # no dead end
                 return f"turns round at {text_of(self.names[route[i - 1]])} (node {i} of the route)"
-            if any(size <= i + 1 and route[i + 1 - size : i + 1] in self.banned for size in self.sizes):
+            if any(route[: i + 1][-size:] in self.banned for size in self.sizes):
                 return f"makes a forbidden turn at {text_of(self.names[route[i - 1]])} (node {i} of the route)"
         return ""
 
@@ -283,11 +283,10 @@ class Book:
     @cache  # noqa: B019
     def walk(self, trip: int, names: Any) -> tuple[Route, str]:
         """A route by the numbers of its nodes; or nothing, and why it is no walk of the trip that one may drive."""
-        route = tuple(self.world.at.get(name, -1) for name in names)
         # A node may have further names. A route that used them could be written in two ways, and so tell who gets it.
-        unknown = [name for node, name in zip(route, names, strict=True) if node < 0 or self.world.names[node] != name]
-        if unknown:
+        if unknown := [name for name in names if name not in self.world.called]:
             return (), f"passes {text_of(unknown[0])}, which is not what the map calls a node"
+        route = tuple(self.world.called[name] for name in names)
         if not route or (route[0], route[-1]) != self.ends[trip]:
             return (), "does not lead from the start of the trip to its goal"
         for i, (a, b) in enumerate(pairwise(route), 1):
@@ -336,12 +335,13 @@ class Book:
         """The stated cost of every route is what its edges add up to."""
         for i, group in enumerate(self.data["classes"], 1):
             for trip, stated, names in ((each["trip"], each["cost"], label(each["route"])) for each in group["routes"]):
-                steps = list(pairwise(self.world.at.get(name, -1) for name in names))
-                if all(a >= 0 and b in self.world.steps[a] for a, b in steps):
-                    real = math.fsum(self.world.steps[a][b] for a, b in steps)
-                    real += self.world.u_turn_cost * sum(a == d for (a, _), (_, d) in pairwise(steps))
-                    if abs(real - number(stated)) > ROUNDING * real + 1e-12:
-                        yield f"group {i}: a route of trip {trip} costs {real:.9g}, and not {stated:.9g}"
+                if all(name in self.world.at for name in names):
+                    steps = list(pairwise(self.world.at[name] for name in names))
+                    if all(b in self.world.steps[a] for a, b in steps):
+                        real = math.fsum(self.world.steps[a][b] for a, b in steps)
+                        real += self.world.u_turn_cost * sum(a == d for (a, _), (_, d) in pairwise(steps))
+                        if abs(real - number(stated)) > ROUNDING * real + 1e-12:
+                            yield f"group {i}: a route of trip {trip} costs {real:.9g}, and not {stated:.9g}"
 
     def check_coverage(self) -> Iterator[str]:
         """Every place is passed by the route that it gets, or seen from it."""
@@ -358,9 +358,10 @@ class Book:
         for group, data in zip(self.groups, self.data["classes"], strict=True):
             if self.m is None and any("member" in each for each in data["routes"]):
                 yield f"{group.title}: has routes for single members, who could be told apart by them"
-            for trip in range(len(self.ends) if group.is_hidden else 0):
+            for trip in range(len(self.ends)):
                 starts = {place: group.routes[trip, place][: self.m] for place in group.members}
-                if others := [place for place in starts if starts[place] != starts[group.members[0]]]:
+                others = [place for place in starts if starts[place] != starts[group.members[0]]]
+                if group.is_hidden and others:
                     yield f"{group.title}: trip {trip} tells {self.some([group.members[0], *others])} from each other"
 
     def check_groups(self) -> Iterator[str]:

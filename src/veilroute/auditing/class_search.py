@@ -43,8 +43,8 @@ class Search:
     cuts: Cuts
     limit: float
     effort: Effort
-    is_free: bool = False  # only who can be grouped matters, and sharing adds nothing
-    rest: float = 1.0  # how much the member counts that adds most, where all others count once: in mixtures only
+    is_free: bool  # only who can be grouped matters, and sharing adds nothing
+    rest: float  # how much the member counts that adds most, where all others count once: in mixtures only
     found: dict[int, float] = field(default_factory=dict)  # the reduced costs by bit mask
     num_priced: int = 0
     is_complete: bool = False  # whether the effort sufficed

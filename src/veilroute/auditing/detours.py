@@ -121,10 +121,10 @@ def _shared(group: PlaybookClass, trip: int) -> list[Label]:
     """With what the routes of all members begin, read off them one by one."""
     routes = [group.route_of(member, trip).nodes for member in group.members]
     shared: list[Label] = []
-    for nodes in zip(*routes, strict=False):
-        if any(node != nodes[0] for node in nodes):
+    for first, *others in zip(*routes, strict=False):
+        if any(node != first for node in others):
             break
-        shared.append(nodes[0])
+        shared.append(first)
     return shared
 
 

@@ -495,14 +495,14 @@ def _check_past(
         planned.setdefault(last, []).append(book)
         if any(isinstance(line, Entry) and line.playbook == book.sha256 for line in lines[:last]):
             problems.append(f"{called} was planned under a ledger that held it already")
-    observer, known = Observer(trips), 0
+    observer, known = Observer(trips), list[Identity]()
     entered = [line for line in lines if isinstance(line, Entry)]
     unmeasured = {each.playbook for each in entered if each.close is None and trips == "listed"}
     for last in sorted(planned):
         # What was said of identities up to then goes for all lines up to then.
         said = [line for line in lines[:last] if isinstance(line, Identity)]
-        if len(said) != known:
-            observer, known = Observer(trips, People(said)), len(said)
+        if said != known:
+            observer, known = Observer(trips, People(said)), said
         entries = [line for line in lines[:last] if isinstance(line, Entry)]
         for entry in entries[len(observer.sights) :]:
             observer.link(see_entry(entry))

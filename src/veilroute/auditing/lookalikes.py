@@ -73,8 +73,6 @@ class Scene:
 
     def keeps_alone(self, number: int, left: Sequence[Label]) -> bool:
         """Whether some members of a class keep the promise."""
-        if None in map(self.survey.find, left):
-            return False
         return self.map.keeps(self.playbook, self.rule, self.masses([(number, left)]))
 
     def _keep_together(self, mine: Fate | None) -> bool:

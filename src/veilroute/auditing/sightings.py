@@ -23,7 +23,7 @@ from veilroute.domain.graph import Domain
 from veilroute.entries import FURTHEST_M, SAME_M, Entry, Gap, Identity, Place, Spot
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.playbook import Playbook
-from veilroute.problem import ROUNDING, Privacy
+from veilroute.problem import Privacy
 
 MAX_STORIES = 20_000  #: in how many ways draws may have gone together, for one candidate
 _ON_PLANES = ("cost", "straight")  #: measures of an ell that is compared with distances on planes and grids
@@ -74,10 +74,7 @@ class Sight:
             apart = rule.largest_far_set(group, enough=privacy.k, limit=_MAX_BRANCHES)
             return True if apart.size >= privacy.k else False if apart.is_largest else None
         masses = {at: self.weights[at] * chance for at, chance in chances.items()}
-        if rule.is_within(masses):
-            return True
-        limit = privacy.beta * math.fsum(masses.values()) * (1 + ROUNDING)
-        return False if limit <= 0 or rule.heaviest(masses).mass > limit else None
+        return rule.find_within(masses)
 
     @cached_property
     def _rule(self) -> ClassRule:

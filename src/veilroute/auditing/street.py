@@ -348,7 +348,7 @@ class Sights(NamedTuple):
     """Per thing that can be seen, how probable it is together with each place."""
 
     beliefs: Mapping[Seen, Beliefs]
-    is_sampled: bool = False
+    is_sampled: bool
 
 
 def watch(weights: Beliefs, run: Callable[[Place, Key], Seen | None]) -> Sights:

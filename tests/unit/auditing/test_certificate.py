@@ -260,6 +260,9 @@ def test_what_is_too_much_work_is_not_checked(limits: dict[str, Any], words: str
     assert {each.verdict for each in found} == {"unproved"}
     assert words in found[0].evidence
     assert {each.verdict for each in judged(honest("k=3, near pairs"), most_members=13)} == {"holds"}
+    first, *rest = honest("k=3, near pairs").classes
+    strange = replace(honest("k=3, near pairs"), classes=(replace(first, members=(*first.members, "nobody")), *rest))
+    assert judged(strange, **limits)[0].verdict == "unproved"
 
 
 def test_an_m_beyond_every_route_counts_as_infinite() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
+from street_samples import little_book
 from veilroute.auditing import AuditReport, ClaimVerdict, survey_problem
 from veilroute.domain import Label
 
@@ -51,6 +52,14 @@ def test_honest_playbooks_pass_every_claim(playbook: vr.Playbook, dead_end: vr.P
         assert " ".join(verdict.claim for verdict in report.claims) == CLAIMS
         assert report.holds
         assert all(verdict.evidence for verdict in report.claims)
+
+
+def test_each_stated_cost_is_looked_at_once() -> None:
+    """Some members have routes of their own, others get the one that is shown for the class."""
+    for m in (3, 4, 5, None):
+        book = little_book(m=m)
+        num = sum(len(group.routes) + len(group.member_routes) for group in book.classes)
+        assert verdict_of(vr.audit(book), "cost").evidence.startswith(f"{num} stated costs ")
 
 
 @pytest.mark.parametrize(

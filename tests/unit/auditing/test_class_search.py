@@ -167,6 +167,8 @@ def test_the_search_gives_up_beyond_its_effort() -> None:
     bench = Workbench(replayed, 2_300)
     assert not bench.search([98.0] * 10, (), 0.0).is_complete
     assert bench.search([98.0] * 10, (), -1e9).is_complete
+    with pytest.raises(TooMuchError):
+        price_prefixes(bench.survey, bench.survey.trips[0], bench.members[:4], 60, 10_000)
 
 
 def test_where_walks_can_be_padded(line5: vr.Domain) -> None:

@@ -252,6 +252,9 @@ def test_other_orders_touch_the_same_classes_and_all_members_order_some_time() -
         assert len(labels) == len(set(labels)) and set(labels) <= {m for group in groups for m in group}
         assert all(set(group) & set(labels) for group in groups)
     assert {label for orders in seen for label, _ in orders} == {m for group in groups for m in group}
+    for label, size in (order for orders in seen for order in orders):
+        most = drawn.terms.customers.get(label, vr.Customer()).demand or drawn.terms.demand
+        assert most is not None and size is not None and 1 <= size <= most
 
 
 def test_a_class_that_keeps_no_promise_is_found() -> None:
@@ -273,6 +276,10 @@ def test_terms_are_compared_and_what_could_carry_a_message_is_listed() -> None:
     claim = next(claim for claim in report.claims if claim.claim == "terms")
     assert claim.evidence == "others than expected: customers, iterations"
     assert "1 of them as if not listed" in report.to_text() and "only some members" in report.to_text()
+    group = next(group.members for group in drawn.book.hidden_classes if first in group.members)
+    for listed, words in ((group[:1], "of 1 class only some members"), (group, "only some members")):
+        some = replace(day, terms=replace(drawn.terms, customers=dict.fromkeys(listed, own)))
+        assert (words in vr.audit_day(drawn.book, some).to_text()) == (listed != group)
     told = vr.audit_day(drawn.book, day).to_dict()
     assert [term["what"] for term in told["terms"]] == list(drawn.terms.to_dict())
     assert all(term["agrees"] is None for term in told["terms"])
@@ -295,6 +302,8 @@ def test_optimal_days_are_proved_again_and_false_ones_found() -> None:
     alone = vr.dispatch(book, [1], vr.Terms((vr.Van(0, 0),), seconds_per_cost=1.0))
     assert (alone.status, alone.cost) == ("optimal", 600)
     assert vr.audit_day(book, alone).holds
+    same = vr.audit_day(book, alone, dispatcher=lambda _: {"day.json": alone.to_json()}, reruns=3)
+    assert "3 other sets of orders (3 different)" in same.to_text(), "as many sets as there are, each once"
     both = vr.dispatch(book, [1], vr.Terms((vr.Van(0, 0),) * 2, seconds_per_cost=1.0))
     assert both.cost == 100 and vr.audit_day(book, replace(both, status="optimal")).holds
     idle = vr.Tour((), (), (), 0)

@@ -234,3 +234,23 @@ def test_who_is_dropped_is_not_for_the_forger_to_choose() -> None:
     assert all(claim.holds and claim.checked for claim in audit_replan(book, made))
     forged = replace(made, going_on=replace(made.going_on, route=(0, 2, 3, 4, 5), cost=5, left=(2, 4)))
     assert [claim.claim for claim in audit_replan(book, forged) if not claim.holds] == ["cheapest", "observer"]
+
+
+def test_a_walk_that_breaks_the_promise_or_covers_fewer_is_not_for_the_forger_to_choose() -> None:
+    """4 was passed before the road was closed; 2 is farther than 1, and ell from 4. No replan goes straight on to 5."""
+    tails, heads = [6, 4, 0, 1, 0, 2, 3, 3, 0], [4, 0, 1, 3, 2, 3, 5, 0, 5]
+    domain = vr.Domain.from_edges(7, tails, heads, [1, 1, 1, 1, 2, 1, 1, 1, 1])
+    book = vr.solve(vr.Problem(domain, [vr.Trip(6, 5)], [1, 2, 4]), vr.Privacy(k=2, ell=3))
+    made = book.replan(1, 0, position=2, closed=[(3, 0)])
+    assert (made.still_hidden, made.route, made.giving_up.route) == ((2, 4), (0, 2, 3, 5), (0, 5))
+    assert all(claim.holds and claim.checked for claim in audit_replan(book, made))
+    near = replace(made.going_on, route=(0, 1, 3, 5), cost=3, left=(1, 4), qualifies=False)
+    for way, words in ((near, "as many others are left by the rule"), (made.giving_up, "another walk covers more")):
+        found = {claim.claim: claim for claim in audit_replan(book, replace(made, going_on=way, choice=None))}
+        assert words in found["cheapest"].evidence and not found["cheapest"].holds
+    # Where no road leads to 2 either, nothing better can be done.
+    cut = book.replan(1, 0, position=2, closed=[(3, 0), (0, 2)])
+    assert (cut.still_hidden, cut.qualifies) == ((1, 4), False)
+    assert all(claim.holds and claim.checked for claim in audit_replan(book, cut))
+    alone = vr.auditing.audit_replan(book, made)[-1]
+    assert (alone.verdict, alone.evidence) == ("unproved", "which other classes look the same was not asked")

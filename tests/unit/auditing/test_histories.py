@@ -13,12 +13,15 @@ from veilroute.auditing import ClassRule, Effort, mask_of, members_of
 
 def random_lines(rng: Random, num: int, *, is_parted: bool) -> dict[int, tuple[int, ...]]:
     """Histories as ledgers make them: people come, go and come back, and are grouped anew each day."""
+    if rng.random() < 0.5:  # or as somebody may write into a file
+        left = [[mask_of({c, *rng.sample(range(num), num - rng.randint(1, 3))}) for _ in "ab"] for c in range(num)]
+        return {c: tuple({*left[c][: rng.choice([1, 1, 2])]}) for c in range(num) if rng.random() < 0.8}
     found: dict[int, tuple[int, ...]] = {}
-    for _ in range(rng.randint(1, 3)):
-        listed = [c for c in range(num) if rng.random() < 0.7]
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        listed = [c for c in range(num) if rng.random() < 0.8]
         rng.shuffle(listed)
         while listed:
-            size = rng.randint(2, 5)
+            size = rng.randint(2, 8)
             group, listed = listed[:size], listed[size:]
             for c in group:
                 now = mask_of(group)
@@ -29,20 +32,20 @@ def random_lines(rng: Random, num: int, *, is_parted: bool) -> dict[int, tuple[i
 
 
 def random_rule(rng: Random, *, with_beta: bool) -> ClassRule:
-    num = rng.randint(4, 8)
+    num = rng.randint(6 if with_beta else 4, 8)
     close = dict.fromkeys(range(num), 0)
     crowding = rng.choice([0.0, 0.0, 0.2, 0.4])
     for a, b in combinations(range(num), 2):
         if rng.random() < crowding:
             close[a] |= 1 << b
             close[b] |= 1 << a
-    is_all_pairs = rng.random() < 0.4
+    is_all_pairs = rng.random() < 0.25
     lines = random_lines(rng, num, is_parted=with_beta) if rng.random() < 0.7 else {}
     if not with_beta:
         return ClassRule(rng.choice([1, 2, 2, 3]), close, is_all_pairs=is_all_pairs, effort=Effort(1e9), lines=lines)
     weights = sorted((rng.choice([1.0, 1.0, 2.0, 3.0, 0.5]) for _ in range(num)), reverse=True)
     masses = {i: weight / sum(weights) for i, weight in enumerate(weights)}
-    beta = rng.choice([0.4, 0.5, 0.6])
+    beta = rng.choice([0.4, 0.5, 0.5, 0.6])
     return ClassRule(2, close, is_all_pairs=is_all_pairs, effort=Effort(1e9), beta=beta, masses=masses, lines=lines)
 
 
@@ -61,7 +64,7 @@ def plainly_hides(rule: ClassRule, group: tuple[int, ...]) -> bool:
 
 
 @pytest.mark.parametrize("with_beta", [False, True])
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(250))
 def test_every_class_that_cannot_be_split_is_reached(seed: int, with_beta: bool) -> None:
     rng = Random(f"{seed}-{with_beta}")
     rule = random_rule(rng, with_beta=with_beta)

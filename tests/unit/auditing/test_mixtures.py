@@ -38,7 +38,9 @@ def test_search_for_classes_under_a_prior_misses_none_that_is_needed(seed: int) 
     beta, ell = rng.choice([0.5, 0.4, 0.7, 1 / 3]), rng.choice([1, 3, 5, 8])
     m = rng.choice([None, None, 7])
     privacy = vr.Privacy(risk=beta, ell=ell, spread=rng.choice(["witness", "all-pairs"]), m=m)
-    bench = Workbench(replayed_of(problem, privacy), math.inf, m)
+    replayed = replayed_of(problem, privacy)
+    assert privacy.spread == "all-pairs" or set(replayed.within_reach) == set(replayed.hideable)
+    bench = Workbench(replayed, math.inf, m)
     num = len(bench.members)
     scale = rng.choice([0.02, 0.1, 0.5])
     gains = [rng.uniform(-0.2, 1) * scale for _ in range(num)]
@@ -130,6 +132,7 @@ def test_certificates_of_randomised_playbooks(beta: float, m: int | None) -> Non
     m = find_nodes_that_matter(replayed)
     proof = examine_mixture(replayed, certificate, m)
     assert (proof.problems, proof.is_checked, proof.has_bound) == ((), True, True)
+    assert proof.effort.endswith("priced and the others bounded")
     duals = certificate.cost.duals
 
     def problems(**changes: object) -> tuple[str, ...]:
