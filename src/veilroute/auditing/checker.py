@@ -172,7 +172,7 @@ class World:
             is_round = route[i] == route[i - 2] and self.u_turns != "allow"
             if is_round and (self.u_turns == "never" or set(self.steps[route[i - 1]]) != {route[i]}):  # no dead end
                 return f"turns round at {text_of(self.names[route[i - 1]])} (node {i} of the route)"
-            if any(route[: i + 1][-size:] in self.banned for size in self.sizes):
+            if any(route[max(0, i + 1 - size) : i + 1] in self.banned for size in self.sizes):
                 return f"makes a forbidden turn at {text_of(self.names[route[i - 1]])} (node {i} of the route)"
         return ""
 
