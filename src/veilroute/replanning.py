@@ -226,8 +226,8 @@ class _Observer:
         """What all do where a replan was made, if all make the choices that were made before it.
 
         A class that was seen to come the same way is replanned there too, if something on its way has changed. One that
-        would have parted before by a road that has changed was replanned there, and may have come this way since. The class of the
-        replan is in any case, where that is ``is_forced``.
+        would have parted before by a road that has changed was replanned there, and may have come this way since. The
+        class of the replan is in any case, where that is ``is_forced``.
         """
         m, walked, found, paths = self.playbook.privacy.m, asked.walked, list[Course](), self.planned
         if (after := asked.after) is not None:

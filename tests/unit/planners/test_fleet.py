@@ -149,6 +149,6 @@ def test_simulated_days_are_the_same_for_all_partitions_and_more_expensive_than_
     some = vr.simulate_days(
         usual_plan(), terms, 3, orders_per_day=4, progress=told.append, should_stop=lambda: told[-1].stage == "days"
     )
-    assert (some.days, told[-1].total) == (one.days[:1], 3)
+    assert ({*some.days}, told[-1].total) == ({one.days[0]}, 3)
     with pytest.raises(vr.InvalidInputError, match="terms: expected terms that every day"):
         vr.simulate_days(usual_plan(), vr.Terms((vr.Van(0, 0),), capacity=3, iterations=5), 1, orders_per_day=9)
