@@ -81,26 +81,30 @@ def drive(book: vr.Playbook, number: int, trip: int, events: list[Event], *, by_
 
     Its driver replans when something on the way has changed: by the rule, or with the choice that was made each time.
     What was closed before and did not concern it is told to the later replan, because it may have sent other classes
-    the same way. A class that came another way does not count, unless all that is promised was over before.
+    the same way. A class that came another way counts if all that is promised was over before, or if a change on
+    the road by which it would have parted was told to it there.
     """
     group, m, last = book.hidden_classes[number - 1], book.privacy.m, None
     walks = {member: tuple(group.route_of(member, trip).nodes) for member in group.members}
     for walked, closure, choice in events:
-        first = len(walked) - 1
-        if any(walk[: first + 1] != walked for walk in walks.values()):
-            if m is None or m > first or any(walk[:m] != walked[:m] for walk in walks.values()):
+        here = len(walked) - 1
+        if any(walk[: here + 1] != walked for walk in walks.values()):
+            if m is not None and m <= here and all(walk[:m] == walked[:m] for walk in walks.values()):
+                continue
+            here = min(sum(walk[:num] == walked[:num] for num in range(1, here + 2)) for walk in walks.values()) - 1
+            is_told = any(changes(closure, walk[here : here + 2]) for walk in walks.values())
+            if not is_told or walked[here] in closure.nodes:
                 return {}
-        else:
-            is_hit = any(changes(closure, walk[first:]) for walk in walks.values())
-            found = book.replan(
-                number, walked[-1], position=first, trip=trip, closed=closure.roads, closed_one_way=closure.one_way,
-                closed_nodes=closure.nodes, costs=closure.costs, choice=None if by_rule else choice, after=last,
-            )  # fmt: skip
-            told = {member: found.walk_of(member) for member in group.members} if found.choice is not None else {}
-            if is_hit and not told:
-                return {}
-            if is_hit or told == walks:
-                last, walks = found, told
+        is_hit = any(changes(closure, walk[here:]) for walk in walks.values())
+        found = book.replan(
+            number, walked[here], position=here, trip=trip, closed=closure.roads, closed_one_way=closure.one_way,
+            closed_nodes=closure.nodes, costs=closure.costs, choice=None if by_rule else choice, after=last,
+        )  # fmt: skip
+        told = {member: found.walk_of(member) for member in group.members} if found.choice is not None else {}
+        if is_hit and not told:
+            return {}
+        if is_hit or told == walks:
+            last, walks = found, told
     return walks
 
 

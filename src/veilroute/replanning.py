@@ -226,8 +226,8 @@ class _Observer:
         """What all do where a replan was made, if all make the choices that were made before it.
 
         A class that was seen to come the same way is replanned there too, if something on its way has changed. One that
-        has parted before was replanned where it met the change, and may have come this way since. The class of the
-        replan is in any case, where that is ``is_forced``.
+        would have parted before by a road that has changed was replanned there, and may have come this way since. The
+        class of the replan is in any case, where that is ``is_forced``.
         """
         m, walked, found, paths = self.playbook.privacy.m, asked.walked, list[Course](), self.planned
         if (after := asked.after) is not None:
@@ -244,9 +244,11 @@ class _Observer:
                 if m is not None and m < len(walked) and path.shared[:m] == walked[:m]:
                     found.append(Course(number, path, None))
                     continue
-                met = min(_first_hit(nodes, asked.closure) for nodes in path.whole) + 1
-                if met < len(walked) and path.shared[:met] == walked[:met]:
-                    entry = self._replan(number, walked[:met], asked.closure)
+                # Or the road by which it would have parted had changed. From a closed node it had gone on before.
+                same = sum(1 for _ in takewhile(lambda two: two[0] == two[1], zip(path.shared, walked, strict=False)))
+                is_hit = any(_is_hit(nodes[same - 1 : same + 1], asked.closure) for nodes in path.whole)
+                if is_hit and walked[same - 1] not in asked.closure.nodes:
+                    entry = self._replan(number, walked[:same], asked.closure)
                     found += [] if entry is None else [Course(number, None, entry)]
             elif not any(_is_hit(nodes[len(walked) - 1 :], asked.closure) for nodes in path.whole):
                 found.append(Course(number, path, None))
@@ -279,14 +281,8 @@ def _gone_on(entry: Replan) -> Replan:
 
 def _is_hit(nodes: Sequence[Label], closure: Closure) -> bool:
     """Whether a road of a way is closed or costs something else."""
-    return _first_hit(nodes, closure) < len(nodes)
-
-
-def _first_hit(nodes: Sequence[Label], closure: Closure) -> int:
-    """Where a way meets the first road that is closed or costs something else; its length if there is none."""
     costs = {(tail, head) for tail, head, _ in closure.costs}
-    hits = (at for at, pair in enumerate(pairwise(nodes)) if pair in costs or closure.shuts(*pair))
-    return next(hits, len(nodes))
+    return any(pair in costs or closure.shuts(*pair) for pair in pairwise(nodes))
 
 
 class _Replanner(Crowd):

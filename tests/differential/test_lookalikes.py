@@ -73,6 +73,18 @@ def test_every_class_at_every_place_says_what_an_observer_can_find_out(num: int)
     assert replans > 10 * num and alike > num and chained > num
 
 
+def test_others_are_expected_where_the_rule_leads_them() -> None:
+    """Also beside a class that was given up against the rule; and what closes behind all of them sends nobody back."""
+    domain, places = vr.grid_domain([".....", ".@.@.", "....."]), [(1, 4), (2, 3), (2, 0), (1, 0), (1, 2)]
+    problem = vr.Problem(domain, [vr.Trip((2, 4), (0, 0))], places)
+    book = vr.solve(problem, vr.Privacy(risk=0.5, mechanism="randomised"))
+    seers = seers_of(book, places)
+    given_up = book.replan(1, (2, 4), position=0, closed=[((2, 4), (1, 4))], choice="give-up")
+    assert check(book, book.replan(1, (0, 1), closed=[((0, 1), (0, 0))], after=given_up), seers) == 3
+    assert check(book, book.replan(3, (2, 2), closed_nodes=[(2, 4)]), seers) == 1
+    assert check(book, book.replan(3, (1, 2), closed=[((2, 4), (2, 3)), ((2, 2), (2, 1))]), seers) == 2
+
+
 @pytest.mark.parametrize("num", [10, pytest.param(100, marks=pytest.mark.slow)])
 def test_contingencies_say_what_an_observer_can_find_out(num: int) -> None:
     """A class without a contingency keeps to its route; the others drive on until they meet the road."""

@@ -301,7 +301,8 @@ def forge(
         for _ in range(rng.choice([1, 1, 2])):
             some = [each for each in map(data.get, parts) if isinstance(each, dict | list) and each]
             mutate(rng, rng.choice([data, *some]), labels)
-        costs: list[Any] = [each.get("cost") if isinstance(each, dict) else None for each in data.get("vehicles") or []]
+        vans = data["vehicles"] if isinstance(data.get("vehicles"), list) else []
+        costs: list[Any] = [each.get("cost") if isinstance(each, dict) else None for each in vans]
         if rng.random() < 0.3 and all(isinstance(cost, int | float) for cost in costs):
             data["cost"] = sum(costs)
         raw = canonical(data)

@@ -401,12 +401,15 @@ class TestIdentities:
             ("same", "Shop", "Shop", "the names of two places"),
             ("same", "Shop", "Office", "never listed together"),
             ("different", "Nobody", "No one", "a place that was listed"),
+            ("different", "Shop", "Kiosk", "same label on one map, or one carried both names"),
+            ("same", "Bar", "Office", "a name that only one place of it ever had, got 'Bar'"),
         ],
     )
     def test_what_cannot_be_is_not_recorded(
         self, ledger: Ledger, kind: str, one: str, other: str, expected: str
     ) -> None:
-        ledger = enter(ledger, entry("ab", places=street(0, 300, names=["Shop", "Office"])))
+        days = enumerate([["Shop", "Office"], ["Kiosk", "Bar"], ["Bar", "Office"]], start=1)
+        ledger = enter(ledger, *(entry("ab", places=street(0, 300, names=names), day=day) for day, names in days))
         with pytest.raises(vr.InvalidInputError, match=expected):
             getattr(ledger, kind)(one, other)
         assert vr.read_ledger(ledger.journal.path).identities == ()

@@ -10,7 +10,7 @@ import pytest
 
 import veilroute as vr
 from ledger_weeks import canonical
-from linked_entries import Entry, Linking, Place, Roster, entry, entry_from_dict, left_of
+from linked_entries import Entry, Identity, Linking, Place, Roster, entry, entry_from_dict, left_of
 
 EARTH = ("earth", 24.94, 60.17)
 METRE = 1 / 111_195  #: in degrees of latitude
@@ -131,6 +131,41 @@ def test_a_route_that_may_part_shows_more_than_a_promise_about_all_of_it_allows(
     # No trip has no route that could part.
     away = Linking([entry("ab cd"), entry("ab", day=2, privacy=vr.Privacy(k=2, m=3))], "expected")
     assert [away.broken(number) for number in range(4)] == [0, 0, None, None]
+
+
+def test_of_several_promises_that_are_broken_the_first_is_told() -> None:
+    linking = Linking([entry("abc"), entry("abc", day=2, since="2026-11-02"), entry("ab c", day=3)])
+    assert [linking.fell_short(number) for number in range(3)] == [None, None, (0, 2)]
+    assert [linking.broken(2, since) for since in (None, "2026-11-02", "2026-11-03")] == [0, 1, 2]
+
+
+CLOSE, FAR = vr.Privacy(k=2), vr.Privacy(k=2, ell=2)
+
+
+@pytest.mark.parametrize(
+    "known, again, domain, privacies, close, what",
+    [
+        (SEVEN, Place(8), "one map", (FAR, FAR), (), ()),  # it was measured there, and none was near
+        (SEVEN, Place(8), "one map", (FAR, FAR), None, ("names",)),
+        (SEVEN, Place(8), "one map", (CLOSE, FAR), None, ("names",)),
+        (SEVEN, Place(8), "one map", (FAR, CLOSE), None, ("names",)),
+        (SEVEN, Place(8), "one map", (CLOSE, CLOSE), None, ()),  # at ell 0 only those at one node are near
+        (THERE, Place(8, None, earth(99)), "one map", (FAR, FAR), None, ("cost",)),
+        (THERE, Place(8, None, earth(99)), "other map", (FAR, CLOSE), (), ("cost",)),
+        (THERE, Place(8, None, earth(99)), "other map", (CLOSE, CLOSE), (), ()),
+        (BOTH, Place(8, "Bar", earth(99)), "other map", (replace(FAR, measure="straight"),) * 2, (), ()),
+        (CELL, Place((3, 4), None, cell(3, 4)), "other map", (FAR, FAR), (), ()),
+        (NAMED, Place(8, "Bar"), "other map", (CLOSE, CLOSE), (), ("names",)),
+        (NAMED, Place(8, "Kiosk"), "other map", (CLOSE, CLOSE), (), ()),  # the user said that it is another one
+    ],
+)
+def test_of_whom_nothing_says_whether_they_are_the_same(
+    known: Place, again: Place, domain: str, privacies: tuple[Any, Any], close: Any, what: tuple[str, ...]
+) -> None:
+    roster = Roster([Identity("different", ("Kiosk", "Shop"), "2026-11-01")])
+    roster.enter("one map", [known], privacies[0], close)
+    roster.enter(domain, [again], privacies[1], close)
+    assert roster.turnovers[-1].not_judged == what
 
 
 def test_who_joins_later_is_known_to_all_that_was_asked_before() -> None:

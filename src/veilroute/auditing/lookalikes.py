@@ -272,10 +272,12 @@ def _chosen(playbook: Playbook, entry: Replan, replanner: Replanner, own: int | 
             if m is not None and m <= first and shared[:m] == entry.walked[:m]:
                 found[at] = fate
                 continue
-            # Or it met the change before, was replanned there, and has come this way since.
-            met = next((i for i in range(first) if _is_changed((w[: i + 2] for w in walks), i, entry.closure)), first)
-            if met < first and shared[: met + 1] == entry.walked[: met + 1]:
-                made = _ask(replanner, at, replace(entry, walked=entry.walked[: met + 1]))
+            # Or it met the change where it would have parted, was replanned there, and has come this way since. What
+            # changed further back was as usual when both passed, and at a closed node nobody stood.
+            both = _begin_together([shared, entry.walked])
+            is_met = _is_changed((walk[: len(both) + 1] for walk in walks), len(both) - 1, entry.closure)
+            if is_met and both[-1] not in entry.closure.nodes:
+                made = _ask(replanner, at, replace(entry, walked=both))
                 found |= {} if made is None else {at: made}
         elif not _is_changed(fate.walks.values(), first, entry.closure):
             found[at] = fate

@@ -56,7 +56,7 @@ def test_a_class_that_no_walk_covers() -> None:
     walks = ClassWalks(task)
     assert walks.has_walks((0, 2))
     assert not walks.has_walks((0, 1))
-    assert walks.find((2, 0)).walk.tolist() == [0, 1, 3, 4]
+    assert walks.find((2, 0)).walk.tolist() == [0, 1, 3, 4] and walks.find((0, 2)) is walks.find((2, 0)), "it is kept"
 
 
 @pytest.mark.parametrize("movement", [4, 8])

@@ -136,6 +136,38 @@ def test_equal_rates_in_closed_form() -> None:
         assert [value for each in found.classes for value in each.posterior.values()] == pytest.approx([0.2] * 7)
 
 
+def test_what_is_said_in_words() -> None:
+    one, shown = "Assumed: a customer orders on a day with a probability of", "What remains visible:"
+    told, own = f"{one} 0.1.", (1, 2, 3, 4)
+    assert expose(book_of(3, 3, 3), [2], terms_of(0.1)).text().splitlines() == [
+        f"{shown} 1 of 3 classes are driven, and nobody in the other 2 has ordered.",
+        "An observer who watches the whole day:",
+        "  Places that may be behind an order:                     at least 3",
+        "  How sure of an order at one place:                      at most 36.9% (on any day at most 36.9%)",
+        "  How sure of an order in an area (here, a single place): at most 36.9% (on any day at most 36.9%)",
+        "  Best guess of a place in each driven class:             "
+        "right 36.9% of the time, averaged over the classes that are driven",
+        "  Customers who are identified:                           0",
+        told,
+    ]
+    for found, first, *last in (
+        (
+            expose(book_of(2, 2), [1], terms_of(None)),
+            "1 of 2 classes are driven, and nobody in the other has ordered.",
+            f"{one} 0.29, reckoned from how many classes are driven (say it: rate).",
+        ), (
+            expose(book_of(2, 2, 2), [1, 2], terms_of(0.1, pad_to=2)),
+            "2 of 3 classes are driven, as on every day, some perhaps for show, and nobody in the other has ordered.",
+            "More than 2 classes have to be driven with a probability of 0.0069 a day.", told,
+        ),
+        (expose(book_of(2, 2), [1, 2], terms_of({(1, col): col / 10 for col in own})), "2 of 2 classes are driven."),
+    ):  # fmt: skip
+        lines = found.text().splitlines()
+        assert (lines[0], lines[7:]) == (f"{shown} {first}", last) and len(lines) > 6
+    none = expose(book_of(2, 2), [], terms_of(0.1)).text().splitlines()
+    assert none == [f"{shown} 0 of 2 classes are driven, and nobody in the other 2 has ordered.", told]
+
+
 def test_of_an_area_more_may_be_known_than_of_a_place() -> None:
     """Neighbours are less than two apart, and some of them are in one class that is driven."""
     book = replace(book_of(3, 3), privacy=vr.Privacy(k=2, ell=2))

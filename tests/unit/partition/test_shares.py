@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -62,6 +63,9 @@ def test_it_ends_where_thousands_of_classes_cost_nothing() -> None:
     assert playbook.status == "optimal"
     assert playbook.claims.expected_mac == 0
     assert playbook.claims.worst_posterior == pytest.approx(1 / 30)  # all routes are the same one
+    heavy = replace(problem, candidates=problem.candidates[:5], prior=[9, 9, 1, 1, 1])
+    nobody = vr.solve(heavy, vr.Privacy(k=4, mechanism="randomised"))
+    assert (nobody.status, nobody.claims.num_anonymized) == ("infeasible", 0)
 
 
 def test_everybody_is_hidden_if_being_together_costs_nothing_but_rounding() -> None:

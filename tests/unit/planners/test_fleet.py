@@ -6,6 +6,7 @@ from functools import cache
 from itertools import pairwise, permutations
 from pathlib import Path
 from random import Random
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,10 @@ def test_the_time_is_kept_and_a_stop_gives_the_best_so_far() -> None:
     stopped = plan(should_stop=lambda: next(asked) > 40)
     assert stopped.options["stopped_early"]
     assert stopped.claims.num_anonymized == len(HOMES)
+    few = vr.Problem(CITY, [vr.Trip(0, 0)], HOMES[:6])
+    slow = {"class costs": 0.6}  # seconds; the first half of the time is for the exact partition
+    halved = plan(few, time_limit_s=1, progress=lambda told: sleep(slow.pop(told.stage, 0)))
+    assert halved.options["stopped_early"] and not slow
 
 
 def test_simulated_days_are_the_same_for_all_partitions_and_more_expensive_than_without_hiding() -> None:
@@ -140,5 +145,10 @@ def test_simulated_days_are_the_same_for_all_partitions_and_more_expensive_than_
     assert one.extra == pytest.approx(one.cost - one.direct_cost)
     assert one.extra > 0
     assert one == vr.simulate_days(usual_plan(), terms, 3, orders_per_day=4)
+    told: list[vr.Progress] = []
+    some = vr.simulate_days(
+        usual_plan(), terms, 3, orders_per_day=4, progress=told.append, should_stop=lambda: told[-1].stage == "days"
+    )
+    assert ({*some.days}, told[-1].total) == ({one.days[0]}, 3)
     with pytest.raises(vr.InvalidInputError, match="terms: expected terms that every day"):
         vr.simulate_days(usual_plan(), vr.Terms((vr.Van(0, 0),), capacity=3, iterations=5), 1, orders_per_day=9)
