@@ -8,6 +8,7 @@ what an observer makes of them, and how far from the best of all partitions it i
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import sys
 import traceback
@@ -51,6 +52,7 @@ WALKS: tuple[dict[str, str], ...] = (
     {"heuristic": "singleton"},
     {"tie_break": "last-made", "sighting": "leaving"},
 )
+NUM_STOPPED, NUM_STOPS = 4, 5  #: how many methods are stopped, and how often each
 ENGINES: tuple[dict[str, Any], ...] = (
     {"engine": "auto"},
     {"engine": "fields"},
@@ -348,8 +350,35 @@ def compare(case: Case, count: Callable[[str], object] = lambda name: None) -> l
                 wrong.append(f"{method.name}: the same input gave other bytes")
         except Exception:
             wrong.append(f"{method.name}: {traceback.format_exc()}")
+    wrong += check_stops(case, tried)
     wrong += check_covers(case, count)
     return wrong
+
+
+def check_stops(case: Case, tried: list[Method]) -> Iterator[str]:
+    """A plan that is stopped at any moment keeps its promise, and no bound or status ever says more than is true."""
+    rng = Random(f"ends-{case.seed}")
+    for method in rng.sample(tried, min(NUM_STOPPED, len(tried))):
+        pays_least = method.shares_best and method.planner != "reuse"
+        stopped = replace(method, name=f"{method.name}, stopped", best=None, proves=False, shares_best=pays_least)
+        looks, told = itertools.count(), list[vr.Progress]()
+        try:
+            method.run(case, should_stop=lambda looks=looks: next(looks) < 0, progress=told.append)
+            num_looks = next(looks)
+            for most in sorted(rng.sample(range(num_looks), min(NUM_STOPS, num_looks))):
+                left = iter(range(most))
+                playbook = method.run(case, should_stop=lambda left=left: next(left, None) is None)
+                yield from (f"{stopped.name} after {most}: {line}" for line in check_playbook(case, stopped, playbook))
+        except Exception:
+            yield f"{stopped.name}: {traceback.format_exc()}"
+        is_bounded = method.planner == "optimal" and method.shares_best and case.privacy.beta is None
+        bounds = [
+            each.bound * case.best.worth
+            for each in told
+            if each.bound and each.incumbent and each.incumbent.num_anonymized == case.best.worth
+        ]
+        if is_bounded and max(bounds, default=0.0) > case.best.total + SLACK:
+            yield f"{method.name}: tells a bound of {max(bounds)} above the least, {case.best.total}"
 
 
 def check_playbook(case: Case, method: Method, playbook: vr.Playbook) -> Iterator[str]:
@@ -375,6 +404,13 @@ def check_playbook(case: Case, method: Method, playbook: vr.Playbook) -> Iterato
             yield f"is called {playbook.status} at {reached}, and the best is {best}"
         if playbook.status != ("optimal" if best.worth > 0 else "infeasible"):
             yield f"is called {playbook.status} where {best.worth} can be hidden"
+        if best.worth > 0 and not (facts.bound is not None and facts.bound > reached.total - slack):
+            yield f"is called {playbook.status} at {reached.total} with a bound of {facts.bound}"
+        if playbook.options.get("stopped_early"):
+            yield f"is called {playbook.status} when it was stopped"
+        has_time = "stopped" not in method.name and case.privacy.mechanism == "partition"
+        if has_time and playbook.claims.num_anonymizable is None:
+            yield "does not say how many can be hidden at all"
     elif method.proves or (case.privacy.risk is None and case.privacy.k > case.problem.num_places):
         yield "proves nothing"
     bound = facts.bound

@@ -16,13 +16,19 @@ if TYPE_CHECKING:
     from veilroute.partition.class_space import ClassSpace, Columns, Prices
     from veilroute.partition.columns import Proof, prove_cost
     from veilroute.partition.costs import BestPartition, Costs
-    from veilroute.partition.crowd_strolls import CrowdStrolls
+    from veilroute.partition.crowd_strolls import CrowdStrolls, raise_by_crowd_strolls
     from veilroute.partition.crowded_space import CrowdedSpace, is_crowded
     from veilroute.partition.df_bb import partition_df_bb
     from veilroute.partition.exact import partition_by_columns, partition_exact
     from veilroute.partition.first import first_partition, split_into_classes
     from veilroute.partition.limits import other_limits
-    from veilroute.partition.local_search import LocalSearch, greedy_partition, improve, partition_local_search
+    from veilroute.partition.local_search import (
+        LocalSearch,
+        anneal_classes,
+        greedy_partition,
+        improve,
+        partition_local_search,
+    )
     from veilroute.partition.master import Bounding, separate
     from veilroute.partition.merge_bb import MERGE_ORDERS, partition_merge_bb
     from veilroute.partition.naive import shuffle_as_gnu

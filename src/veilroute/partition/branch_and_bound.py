@@ -31,7 +31,7 @@ class SetPool:
         self._ratios = np.array(task.weights)[:, None] * task.rates
         self._fixed = (self._ratios * task.base_costs).sum(axis=0)
         self.num_sets = 0
-        self.num_unsolved = 0
+        self.has_unsolved = False
         whole, numbers = np.zeros((3, _FIRST_ROOM), dtype=np.int64), np.zeros((2, _FIRST_ROOM))
         by_trip = np.zeros((2, _FIRST_ROOM, task.num_trips))
         self.arrays = Pool(*[*whole, *by_trip, *numbers, np.full(4 * _FIRST_ROOM, -1, dtype=np.int32)])
@@ -44,7 +44,7 @@ class SetPool:
         except TooLargeError:
             costs = None
         if costs is None:
-            self.num_unsolved += 1
+            self.has_unsolved = True
             costs = np.full(self._ratios.shape[0], np.inf)
         if self.num_sets == self.arrays.masks.size:
             grown: list[Any] = [np.concatenate((array, np.zeros_like(array))) for array in self.arrays[:-1]]
@@ -106,7 +106,7 @@ def search_partitions(
     rule = k_and_ell_only(rule)
     num = len(task.members)
     if num == 0:
-        return Partition((), (), is_optimal=True, num_anonymizable=0, source=memo)
+        return Partition((), (), is_optimal=True, is_completed=True, num_anonymizable=0, source=memo)
     if num > MAX_MEMBERS:
         raise TooLargeError("candidates", f"at most {MAX_MEMBERS} coverable candidates for this partitioner", num)
     pool = SetPool(task, memo, rule.far_masks.tolist())
@@ -124,13 +124,12 @@ def search_partitions(
             elif outcome == kernel.NEEDS_SET:
                 pool.add(int(tree.numbers[kernel.WANTED]), watch)
             watch.tell("partitions", int(tree.numbers[kernel.NUM_VISITED]))
-            if outcome != kernel.EXHAUSTED:
-                watch.check()
+            watch.check()
     watch.count("partitions", int(tree.numbers[kernel.NUM_VISITED]))
     best = [pool.members_of(at) for at in tree.best[: tree.numbers[kernel.BEST_COUNT]].tolist()]
     classes = tuple(sorted(members for members in best if len(members) >= rule.k))
     num_grouped = sum(map(len, classes))
-    is_completed = outcome == kernel.EXHAUSTED and not pool.num_unsolved
+    is_completed = outcome == kernel.EXHAUSTED and not pool.has_unsolved
     return Partition(
         classes=classes,
         left_out=outside(num, classes),

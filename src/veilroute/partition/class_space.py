@@ -156,7 +156,6 @@ class ClassSpace:
             self.pair_costs = pairs
             is_there = np.asarray(is_there.all(axis=0))
         else:
-            self.pair_costs = np.zeros((1, self.num, self.num))
             self.pair_shares = pairs
         self.compatible = is_there & self.rule.together
 

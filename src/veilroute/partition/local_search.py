@@ -218,8 +218,8 @@ def _weigh_out(space: WeighedSpace) -> Grouping:
     for member in order.tolist():
         if class_of[member] >= 0:
             continue
-        # Local search knows no larger classes than those up to the first of these sizes.
-        for is_hasty, most in ((False, space.max_size), (True, space.max_size), (True, space.width)):
+        # Local search knows no larger classes than those up to the first of these sizes; in haste few members do.
+        for is_hasty, most in ((False, space.max_size), (True, space.width)):
             chosen = _gather(space, member, space.more * masses[member], class_of < 0, most, is_hasty=is_hasty)
             if chosen:
                 class_of[chosen] = len(groups)
@@ -437,7 +437,7 @@ def anneal_classes(space: ClassSpace, grouping: Grouping, watch: Watch) -> Group
         if watch.is_over():
             break
         watch.tell("annealing", run, _NUM_RUNS)
-        orders, sizes = np.full((num_classes, room), -1, dtype=np.int64), np.zeros(num_classes, dtype=np.int64)
+        orders, sizes = np.zeros((num_classes, room), dtype=np.int64), np.zeros(num_classes, dtype=np.int64)
         lengths, class_of = np.zeros(num_classes), np.zeros(space.num, dtype=np.int64)
         for number, members in enumerate(best.classes):
             inside = np.array(sorted(members), dtype=np.int64)

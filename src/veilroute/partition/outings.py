@@ -152,9 +152,7 @@ class Outings:
         self._num_first = int(self._solver.getNumRow())
 
     def _add_columns(self, num: int, most: float) -> None:
-        nothing = np.empty(0)
-        starts, rows = np.zeros(num, dtype=np.int32), np.empty(0, dtype=np.int32)
-        self._solver.addCols(num, np.zeros(num), np.zeros(num), np.full(num, most), 0, starts, rows, nothing)
+        self._solver.addVars(num, np.zeros(num), np.full(num, most))
 
     def _add_row(self, least: float, most: float, columns: Ints, values: Any) -> None:
         self._solver.addRow(least, most, columns.size, columns.astype(np.int32), np.asarray(values, dtype=np.float64))

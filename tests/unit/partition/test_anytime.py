@@ -53,13 +53,14 @@ def test_each_improvement_is_reported_and_a_stop_keeps_the_best_so_far(method: M
         return
     assert len(reports) > 2
     assert whole.is_completed
-    seen: list[Incumbent] = []
-    stopped = run(method, problem, seen, lambda: len(seen) >= 2)
-    assert stopped.is_stopped
-    assert not (stopped.is_optimal or stopped.is_completed)
-    assert stopped.least_mean is None
-    assert [i.mac for i in stopped.improvements] == [i.mac for i in whole.improvements[:2]]
-    assert sum(map(len, stopped.classes)) == stopped.improvements[-1].num_anonymized
+    for num in range(1, len(reports)):
+        seen: list[Incumbent] = []
+        stopped = run(method, problem, seen, lambda seen=seen, num=num: len(seen) >= num)  # type: ignore[misc]
+        assert stopped.is_stopped
+        assert not (stopped.is_optimal or stopped.is_completed)
+        assert stopped.least_mean is None
+        assert [i.mac for i in stopped.improvements] == [i.mac for i in whole.improvements[:num]]
+        assert sum(map(len, stopped.classes)) == stopped.improvements[-1].num_anonymized
 
 
 @pytest.mark.parametrize("options", [{"partitioner": "merge-bb"}, {"partitioner": "df-bb"}, {"partitioner": "naive"}])

@@ -18,9 +18,11 @@ from veilroute.partition import (
     Grouping,
     LocalSearch,
     Partition,
+    anneal_classes,
     first_partition,
     greedy_partition,
     improve,
+    other_limits,
     partition_local_search,
 )
 
@@ -127,7 +129,13 @@ def test_many_members_and_large_classes(num: int, k: int, effort: int, part: flo
     check(space, found, vr.Privacy(k))
     assert found.num_grouped == first.num_grouped == num
     assert found.total < part * first.total
-    assert k > 2 or max(map(len, found.classes)) <= 3
+    if k == 2:
+        assert max(map(len, found.classes)) <= 3
+        return
+    with other_limits(annealed=2_000):
+        annealed = anneal_classes(space, first, Watch())
+    check(space, annealed, vr.Privacy(k))
+    assert annealed.total < 0.82 * first.total
 
 
 def partition(problem: vr.Problem, privacy: vr.Privacy, seed: int = 0, watch: Watch | None = None) -> Partition:

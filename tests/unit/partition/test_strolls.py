@@ -9,13 +9,23 @@ import pytest
 
 import veilroute as vr
 from strategies import rooms
-from veilroute import Watch
+from veilroute import Progress, Watch
 from veilroute.covering import k_and_ell, prepare_task
-from veilroute.partition import Bounding, ClassSpace, Record, StrollSearch, greedy_partition, raise_by_strolls
+from veilroute.partition import (
+    Bounding,
+    ClassSpace,
+    CrowdedSpace,
+    Record,
+    StrollSearch,
+    greedy_partition,
+    other_limits,
+    raise_by_crowd_strolls,
+    raise_by_strolls,
+)
 
 
-def space_of(problem: vr.Problem, privacy: vr.Privacy) -> ClassSpace:
-    space = ClassSpace(task := prepare_task(problem), k_and_ell(problem, task, privacy))
+def space_of(problem: vr.Problem, privacy: vr.Privacy, kind: type[ClassSpace] = ClassSpace) -> ClassSpace:
+    space = kind(task := prepare_task(problem), k_and_ell(problem, task, privacy))
     space.prepare(Watch())
     return space
 
@@ -64,11 +74,34 @@ def test_lowered_prices_hold_for_classes_of_any_size(
     assert num_tight > 0
 
 
-@pytest.mark.parametrize(("seed", "k", "num_trips", "part"), [(3, 5, 1, 0.61), (3, 4, 2, 0.63), (1, 3, 1, 0.73)])
-def test_the_bound_of_strolls_is_not_far_below_the_optimum(seed: int, k: int, num_trips: int, part: float) -> None:
-    problem, privacy = rooms(14, seed, num_trips=num_trips), vr.Privacy(k=k)
-    space = space_of(problem, privacy)
-    bounding = Bounding(space, 0, Watch())
-    raise_by_strolls(bounding, Record(greedy_partition(space, Watch()), Watch()))
-    optimum = (vr.solve(problem, privacy).mac or 0.0) * 14
-    assert part * optimum <= bounding.bound <= optimum
+@pytest.mark.parametrize(
+    ("seed", "k", "num_trips", "ell", "part"),
+    [(3, 5, 1, 1, 0.61), (3, 4, 2, 1, 0.63), (1, 3, 1, 1, 0.73), (2, 3, 1, 6, 0.85), (3, 3, 1, 6, 0.97), (5, 4, 1, 6, 0.96)],
+)
+def test_the_bound_of_strolls_is_not_far_below_the_optimum(
+    seed: int, k: int, num_trips: int, ell: float, part: float
+) -> None:
+    """Where all stand apart, and where some stand near each other; with the right limits every plan begins with it."""
+    problem, privacy = rooms(14, seed, num_trips=num_trips), vr.Privacy(k=k, ell=ell)
+    space = space_of(problem, privacy, CrowdedSpace if ell > 1 else ClassSpace)
+    bounding, first = Bounding(space, 0, Watch()), greedy_partition(space, Watch())
+    if isinstance(space, CrowdedSpace):
+        raise_by_crowd_strolls(bounding, space, first)
+    else:
+        raise_by_strolls(bounding, Record(first, Watch()))
+    told: list[Progress] = []
+    with other_limits(tried=0, tables=0, few=0, large_k=2, large_gap=-1):
+        best = vr.solve(problem, privacy, progress=told.append)
+    assert best.status == "optimal" and best.mac is not None
+    assert part * 14 * best.mac <= bounding.bound <= 14 * best.mac
+    assert "bounds for large classes" in {each.stage for each in told}
+
+
+@pytest.mark.parametrize(("seed", "num", "k", "part"), [(4, 40, 5, 0.82), (5, 36, 3, 0.78)])
+def test_strolls_lead_to_a_good_partition(seed: int, num: int, k: int, part: float) -> None:
+    space = space_of(rooms(num, seed), vr.Privacy(k=k))
+    first, watch = greedy_partition(space, Watch()), Watch()
+    record = Record(first, watch)
+    with other_limits(effort=0):
+        raise_by_strolls(Bounding(space, 0, watch), record)
+    assert not record.best.left_out and record.best.total < part * first.total

@@ -12,12 +12,10 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from strategies import rooms
 from veilroute import Rule, Watch
 from veilroute.covering import CoveringTask, RiskBound, as_members, prepare_task, who_can_hide
-from veilroute.partition import (
-    Prices,
-    WeighedSpace,
-)
+from veilroute.partition import Prices, WeighedSpace, greedy_partition
 
 BETAS = (0.5, 0.4, 0.35, 0.6, 0.75)
 ONE_WAY = 100  # from this seed on ways back are longer, and from the next hundred on members are seen from afar
@@ -169,3 +167,16 @@ def test_bounds_on_classes_that_no_search_gets_to_hold(seed: int) -> None:
             group = tuple(row[row >= 0].tolist())
             assert share == pytest.approx(listed.shares[group], abs=1e-9)
             assert reduced == pytest.approx(listed.reduced(group), abs=1e-9)
+
+
+@pytest.mark.parametrize(("seed", "most"), [(0, 0.18), (6, 0.37)])
+def test_a_first_partition_is_cheap_and_local_search_can_go_on_from_it(seed: int, most: float) -> None:
+    """One heavy member, four of half its weight, and many light ones, more of whom would make too large a class."""
+    problem = rooms(40, seed, prior=[12.0] + [6.0] * 4 + [0.8] * 35)
+    task, rule = who_can_hide(problem, prepare_task(problem), vr.Privacy(risk=0.5))
+    assert isinstance(rule, RiskBound)
+    space = WeighedSpace(task, rule)
+    space.prepare(Watch())
+    first = greedy_partition(space, Watch())
+    assert not first.left_out and first.total < most
+    assert max(map(len, first.classes)) <= space.max_size < space.width
