@@ -11,7 +11,8 @@ constant. They are drawn with a seed from every room, in proportion to its lines
 
 How it is fast: libraries are loaded once, and each fault is tried in a copy of that process (a fork) in which the
 module with the fault is imported in place of the real one. No file of the product is touched, so both cores and the
-user can go on working. Kernels run as plain Python (``NUMBA_DISABLE_JIT=1``) when the fault is in one of them.
+user can go on working. Kernels run as plain Python (``NUMBA_DISABLE_JIT=1``) when the fault is in one of them; if no
+test finds it so, the kernel is compiled with the fault, and the tests that come by where it is called are tried.
 
 A fault counts as killed if a test fails, or if the tests run far longer than they should. A fault that
 changes nothing that anybody could see is listed in ``mutants_equivalent.toml``, with the reason.
@@ -63,6 +64,8 @@ PLAIN_LIMIT_S = 6
 #: each the next one.
 MOST_TESTS, MOST_S = 400, 30.0
 FIRST_TESTS = 12
+#: A kernel with a fault, and those that call it, may take so long to compile.
+COMPILING_S = 240
 
 #: Modules that stand at the root today, and the rooms that they will move to.
 ROOMS = {
@@ -435,11 +438,42 @@ def lines_to_look_at(mutant: Mutant) -> list[tuple[str, int]]:
     return found
 
 
-def tests_for(mutant: Mutant) -> list[tuple[str, float]]:
-    """The tests that run the line of a fault, quickest first, and how long each takes."""
-    known = read_map("plain" if mutant.room == "kernels" else "all")
+@cache
+def lines_that_call(mutant: Mutant) -> list[tuple[str, int]]:
+    """Where the kernel with a fault, or a kernel that calls it, is named outside the kernels."""
+    inside = [path for path in source_files() if room_of(path) == "kernels"]
+    functions = {
+        node.name: (path, node)
+        for path in inside
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    }
+    home = SOURCES.joinpath(*mutant.module.split(".")).with_suffix(".py")
+    names = {
+        name
+        for name, (path, node) in functions.items()
+        if path == home and node.lineno <= mutant.line <= (node.end_lineno or 0)
+    }
+    while True:
+        called = re.compile(rf"\b({'|'.join(sorted(names)) or '$^'})\b")
+        more = {name for name, (_, node) in functions.items() if called.search(ast.unparse(node))} - names
+        if not more:
+            break
+        names |= more
+    found = []
+    for path in source_files():
+        module = ".".join(path.relative_to(SOURCES).with_suffix("").parts)
+        numbered = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        found += [(module, i) for i, text in numbered if path not in inside and called.search(text)]
+    return found
+
+
+def tests_for(mutant: Mutant, *, is_plain: bool) -> list[tuple[str, float]]:
+    """The tests that run the line of a fault, quickest first, and how long each takes; of a compiled kernel, a call."""
+    known = read_map("plain" if is_plain else "all")
     touching: set[int] = set()
-    places = lines_to_look_at(mutant)
+    is_compiled = mutant.room == "kernels" and not is_plain
+    places = lines_that_call(mutant) if is_compiled else lines_to_look_at(mutant)
     for module, line in places:
         tests = known["lines"].get(module, {}).get(str(line))
         touching |= set(tests or ())
@@ -622,11 +656,13 @@ class Server:
 
 
 class Job:
-    """A fault and the tests to try: first the quickest few, then the rest."""
+    """A fault and the tests to try: first the quickest few, then the rest. A kernel is compiled for all at once."""
 
-    def __init__(self, mutant: Mutant | None, tests: list[tuple[str, float]]) -> None:
-        self.mutant = mutant
-        self.stages = [stage for stage in (tests[:FIRST_TESTS], tests[FIRST_TESTS:]) if stage]
+    def __init__(self, mutant: Mutant | None, tests: list[tuple[str, float]], *, is_plain: bool = False) -> None:
+        self.mutant, self.is_plain = mutant, is_plain
+        self.is_compiled = mutant is not None and mutant.room == "kernels" and not is_plain
+        first = len(tests) if self.is_compiled else FIRST_TESTS
+        self.stages = [stage for stage in (tests[:first], tests[first:]) if stage]
         self.num_tests = len(tests)
         self.seconds = 0.0
 
@@ -637,14 +673,14 @@ class Job:
         return {
             "mutant": one and [one.module, one.start, one.end, one.new],
             "tests": [test for test, _ in stage],
-            "limit_s": 30 + 5 * sum(seconds for _, seconds in stage),
+            "limit_s": 30 + 5 * sum(seconds for _, seconds in stage) + (COMPILING_S if self.is_compiled else 0),
         }
 
 
 def try_all(jobs: list[Job], workers: int) -> Iterator[tuple[Job, dict[str, Any]]]:
     """Each job with its outcome, as they end. Jobs of plain kernels and others have servers of their own."""
     for is_plain in (False, True):
-        waiting = [job for job in jobs if (job.mutant is not None and job.mutant.room == "kernels") == is_plain]
+        waiting = [job for job in jobs if job.is_plain == is_plain]
         servers = [Server(is_plain) for _ in range(min(workers, len(waiting)))]
         try:
             waiting.reverse()
@@ -686,7 +722,9 @@ def run(mutants: list[Mutant], workers: int, out: Path, kept: dict[str, dict[str
     """Try those that are not in ``kept``, write each outcome at once, and print the table."""
     results = dict(kept)
     left = [each for each in mutants if each.key not in results and each.key not in equivalents()]
-    jobs = [Job(each, tests_for(each)) for each in left]
+    jobs = [
+        Job(each, tests_for(each, is_plain=each.room == "kernels"), is_plain=each.room == "kernels") for each in left
+    ]
     untested = [job for job in jobs if not job.stages]
     began = time.monotonic()
     with out.open("a", encoding="utf-8") as file:
@@ -702,17 +740,23 @@ def run(mutants: list[Mutant], workers: int, out: Path, kept: dict[str, dict[str
             note(job, {"verdict": "untested", "killer": "", "seconds": 0.0})
         ready = [job for job in jobs if job.stages]
         check_servers(ready)
+        compiled = []
         for done, (job, outcome) in enumerate(try_all(ready, workers), 1):
             note(job, outcome)
             if sys.stderr.isatty() or done % 20 == 0:
                 print(f"{done} of {len(ready)} in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+            if job.is_plain and outcome["verdict"] == "survived" and job.mutant is not None:
+                compiled.append(Job(job.mutant, tests_for(job.mutant, is_plain=False)))
+        # Many tests take too long with kernels as plain Python: what those that do not have not found is compiled.
+        for job, outcome in try_all([job for job in compiled if job.stages], workers):
+            note(job, {**outcome, "is_compiled": True})
         check_killers(results, workers, note)
     show(mutants, results)
 
 
 def check_servers(jobs: list[Job]) -> None:
     """Tests must pass where nothing is planted; otherwise every fault would count as killed."""
-    for is_plain in {job.mutant is not None and job.mutant.room == "kernels" for job in jobs}:
+    for is_plain in {job.is_plain for job in jobs}:
         name = read_map("plain" if is_plain else "all")["tests"][0]
         server = Server(is_plain)
         try:
@@ -727,7 +771,7 @@ def check_killers(results: dict[str, dict[str, Any]], workers: int, note: Any) -
     """Every test that killed must pass without a fault; otherwise its kills do not count."""
     for is_plain in (False, True):
         of = [each for each in results.values() if each["verdict"] == "killed" and "::" in each["killer"]]
-        of = [each for each in of if (each["room"] == "kernels") == is_plain]
+        of = [each for each in of if (each["room"] == "kernels" and not each.get("is_compiled")) == is_plain]
         names = sorted({each["killer"] for each in of})
         if not names:
             continue
