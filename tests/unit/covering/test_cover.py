@@ -110,6 +110,8 @@ def test_bad_members(line5: vr.Domain) -> None:
         with pytest.raises(vr.InvalidInputError) as caught:
             vr.cover(problem, members)  # type: ignore[arg-type]
         assert str(caught.value) == message
+    with pytest.raises(vr.InvalidInputError, match="problem: expected a Problem, got 'str'"):
+        vr.cover("line5.json", [1])  # type: ignore[arg-type]
 
 
 def test_too_many_members() -> None:
