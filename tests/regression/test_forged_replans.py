@@ -329,6 +329,8 @@ def test_forged_rests_of_days_are_refused_or_true(num: int, tmp_path: Path) -> N
     from veilroute.fleet import repeat_replan
 
     book, day = town_day()
+    with pytest.raises(vr.InvalidInputError, match="day: expected the rest of a day"):
+        repeat_replan(book, day, day)
     eight, rests = 8 * 3600.0, list[vr.Day]()
     for road in list(pairwise(day.tours[0].route))[4:]:
         with suppress(vr.VeilrouteError):

@@ -67,6 +67,7 @@ def test_auto_goes_on_with_fields_and_keeps_to_what_both_have_proved(monkeypatch
     first = vr.cover(problem, problem.candidates, engine="astar", memory_bytes=1)
     assert first.num_expanded and first.status == "feasible"
     assert any(each.status == "feasible" and each.num_sweeps > first.num_sweeps for each in found), "of the second"
+    assert min(first.num_sweeps, *(each.num_sweeps for each in found)) >= 0
     monkeypatch.setattr("tempfile.tempdir", "/nowhere/at/all")
     alone = vr.cover(problem, problem.candidates, engine="auto", memory_bytes=1)
     assert (alone.status, alone.walk[-1]) == ("feasible", problem.trips[0].goal)
@@ -110,6 +111,8 @@ def test_bad_members(line5: vr.Domain) -> None:
         with pytest.raises(vr.InvalidInputError) as caught:
             vr.cover(problem, members)  # type: ignore[arg-type]
         assert str(caught.value) == message
+    with pytest.raises(vr.InvalidInputError, match="problem: expected a Problem, got 'str'"):
+        vr.cover("line5.json", [1])  # type: ignore[arg-type]
 
 
 def test_too_many_members() -> None:

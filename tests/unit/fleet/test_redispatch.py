@@ -19,6 +19,7 @@ from plain_turns import drawn_problem
 from reference import distances
 from veilroute.auditing import audit_underway
 from veilroute.covering import walk_cost
+from veilroute.domain import Turns
 
 FAST = 120
 EIGHT = 8 * 3600.0
@@ -193,10 +194,13 @@ def test_shifts_room_and_windows_on_a_road() -> None:
             assert rest.cost == rest.direct_cost == 6 + cost - (2 if where["at"] > EIGHT else 0)
     home = vr.redispatch(book, day, at=EIGHT + 175)
     assert home.tours[0] == vr.Tour((), (), (6, 7), 1, (), EIGHT + 180, 10)
-    # From 2 it was at 1 and 0, and nobody is left: the way home counts, with hiding and without.
-    back = vr.dispatch(road(8, (2, 7), [0, 1]), [1], replace(terms(), vans=(vr.Van(2, 7),)))
-    rest = vr.redispatch(road(8, (2, 7), [0, 1]), back, at=EIGHT + 145)
-    assert (rest.tours[0].route[0], rest.cost, rest.direct_cost) == (1, 6, 6)
+    # From 2 it was at 1 and 0, where it turned round for 3, and nobody is left: the way home counts.
+    there = road(8, (2, 7), [0, 1])
+    turning = replace(there.problem, domain=replace(there.problem.domain, turns=Turns("allow", 3.0)))
+    there = vr.solve(turning, there.privacy)
+    back = vr.dispatch(there, [1], replace(terms(), vans=(vr.Van(2, 7),)))
+    rest = vr.redispatch(there, back, at=EIGHT + 145)
+    assert (rest.tours[0].route[0], rest.tours[0].departs_s, rest.cost, rest.direct_cost) == (1, EIGHT + 180, 6, 6)
     # One vehicle has been home for long when the other begins; each has room for one.
     late = {5: vr.Customer(opens_s=EIGHT + 500)}
     pair = vr.dispatch(book, [1], terms(2, capacity=1, shift_s=140, customers=late))

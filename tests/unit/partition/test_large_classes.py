@@ -23,12 +23,15 @@ def length_of(costs: TourCosts, order: list[int]) -> float:
     return float(costs.from_start[0, order[0]] + steps + costs.to_goal[0, order[-1]])
 
 
-def test_walk_of_a_large_class_costs_what_it_is_priced_at() -> None:
-    problem = rooms(40, seed=2)
+@pytest.mark.parametrize("is_one_way", [False, True])
+def test_walk_of_a_large_class_costs_what_it_is_priced_at(is_one_way: bool) -> None:
+    city = vr.generate_streets(9, 9, seed=2, one_way_share=0.5)
+    one_way = vr.Problem(city, [vr.Trip(0, 0)], vr.draw_candidates(city, 0, 0, 40, seed=1))
+    problem = one_way if is_one_way else rooms(40, seed=2)
     costs = costs_of(problem)
     members = tuple(range(0, 40, 2))
     walk = ClassWalks(costs.task, costs).find(members)
-    assert walk.cost == costs.costs(np.array([members], dtype=np.int32), Watch())[0, 0]
+    assert walk.cost == pytest.approx(costs.costs(np.array([members], dtype=np.int32), Watch())[0, 0], rel=1e-14)
     passed = set(walk.walk.tolist())
     nodes = costs.task.posts.nodes[costs.task.posts.watch_posts[list(members)]]
     assert passed.issuperset(nodes.tolist())
