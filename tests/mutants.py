@@ -725,6 +725,10 @@ def run(mutants: list[Mutant], workers: int, out: Path, kept: dict[str, dict[str
     jobs = [
         Job(each, tests_for(each, is_plain=each.room == "kernels"), is_plain=each.room == "kernels") for each in left
     ]
+    jobs = [
+        job if job.stages or job.mutant is None else Job(job.mutant, tests_for(job.mutant, is_plain=False))
+        for job in jobs
+    ]
     untested = [job for job in jobs if not job.stages]
     began = time.monotonic()
     with out.open("a", encoding="utf-8") as file:
@@ -732,6 +736,7 @@ def run(mutants: list[Mutant], workers: int, out: Path, kept: dict[str, dict[str
         def note(job: Job, outcome: dict[str, Any]) -> None:
             assert job.mutant is not None
             record = {**asdict(job.mutant), "key": job.mutant.key, "tests": job.num_tests, **outcome}
+            record["is_compiled"] = job.is_compiled
             results[record["key"]] = record
             file.write(json.dumps(record) + "\n")
             file.flush()
@@ -749,7 +754,7 @@ def run(mutants: list[Mutant], workers: int, out: Path, kept: dict[str, dict[str
                 compiled.append(Job(job.mutant, tests_for(job.mutant, is_plain=False)))
         # Many tests take too long with kernels as plain Python: what those that do not have not found is compiled.
         for job, outcome in try_all([job for job in compiled if job.stages], workers):
-            note(job, {**outcome, "is_compiled": True})
+            note(job, outcome)
         check_killers(results, workers, note)
     show(mutants, results)
 
