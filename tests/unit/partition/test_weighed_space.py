@@ -18,7 +18,7 @@ from veilroute.covering import CoveringTask, RiskBound, as_members, prepare_task
 from veilroute.partition import Prices, WeighedSpace, greedy_partition
 
 BETAS = (0.5, 0.4, 0.35, 0.6, 0.75)
-#: How much of the gap of a search that ends at once is left when four parts of the outings have been looked at, by seed.
+#: By seed, how much of the gap of a search that ends at once is left after a look at four parts of the outings.
 LEFT = {7: 0, 8: 0.38, 10: 0.02, 11: 0.12, 13: 0, 14: 0.83, 19: 0.32, 20: 0.76, 23: 0.72}
 ONE_WAY = 100  # from this seed on ways back are longer, and from the next hundred on members are seen from afar
 
@@ -167,7 +167,7 @@ def test_bounds_on_classes_that_no_search_gets_to_hold(seed: int) -> None:
         for member in range(space.num):
             assert searched.shortfalls[member] <= found.shortfalls[member] <= listed.least(member) + 1e-9
         left = (least - found.shortfalls.sum()) / max(least - searched.shortfalls.sum(), 1e-9)
-        assert max_parts < 4 or left <= LEFT.get(seed, 1) + 1e-6
+        assert max_parts < 4 or slack or left <= LEFT.get(seed, 1) + 1e-6
         for row, share, reduced in zip(found.columns.sets, found.columns.shares, found.columns.reduced, strict=True):
             group = tuple(row[row >= 0].tolist())
             assert share == pytest.approx(listed.shares[group], abs=1e-9)
