@@ -39,7 +39,7 @@ WAYS: dict[str, dict[str, float]] = {
     "columns": {"tried": 0, "tables": 0},
     "columns, whole numbers": {"tried": 0, "tables": 0, "combined": 0},
     "columns, alike ones as one": {"tried": 0, "tables": 0, "combined": 0, "many_columns": 0},
-    "columns, in a hurry": {"tried": 0, "tables": 0, "few": 0, "quota": 1, "exact": 2, "rows": 40},
+    "columns, in a hurry": {"tried": 0, "tables": 0, "few": 0, "quota": 1, "steps": 20, "exact": 2, "rows": 40},
     "strolls": {"tried": 0, "tables": 0, "large_k": 2, "large_gap": -1, "few": 0},
     "strolls, whole numbers": {"tried": 0, "tables": 0, "large_k": 2, "large_gap": -1, "few": 0, "combined": 0},
 }

@@ -37,7 +37,6 @@ _NUM_KEPT = 12
 _NUM_REMEMBERED = 6
 _MOST_STROLLED = 2e9  #: members cubed, times k, times two for each cluster that is remembered: some seconds
 _STEPS_PER_QUOTA = 0.05
-_MOST_STEPS = 4_000_000
 _LADDER = (1 / 256, 1 / 64, 1 / 16, 1 / 4)
 _HASTY = 4e4
 _FEW = 0.2
@@ -239,7 +238,7 @@ class _Look:
         self.space, self.prices, self.threshold = space, prices, threshold
         self.is_listing = quota is None
         self.room = _NUM_KEPT if quota is not None else (1 << 20) + 1 if most is None else most + 1
-        self.max_steps = _MOST_STEPS if quota is None else int(quota * _STEPS_PER_QUOTA)
+        self.max_steps = limits().steps if quota is None else int(quota * _STEPS_PER_QUOTA)
         rule = space.rule
         self.prizes: Floats = prices.duals + space.fixed
         self.crowd = Crowd(

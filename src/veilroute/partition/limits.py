@@ -29,6 +29,7 @@ class Limits:
     many_columns: int = 8_000  #: of more classes those that differ in members who cost nothing are one
     #: how many steps a search for classes takes for each heaviest member, or leader, before it leaves them at a bound
     quota: float = 1e6
+    steps: int = 4_000_000  #: how many it takes for a leader before it says that it cannot list all classes
     exact: int = 13  #: up to this many members of a crowd, what they cost is worked out, and not only a bound on it
     rows: int = 1 << 12  #: how many subsets local search looks at to group members again, from 40 to 4,096
     effort: int = 20_000  #: how many sets local search looks at for each member, after the first local optimum

@@ -263,8 +263,7 @@ class _Look:
         space = self.space
         grown, parents = space.extend(now, self.weights, self.prizes, self.cuts, self.threshold)
         if grown.sets.shape[1] > space.max_size or not len(grown.sets):
-            nothing = Columns(np.empty((0, 0), dtype=np.int32), np.empty(0), np.empty(0))
-            return nothing, grown
+            return Columns.join((), 0), grown
         costs, shares = space.measure(grown.sets, watch)
         with np.errstate(invalid="ignore"):  # what is impossible costs infinity, at a weight of nothing
             reduced = (costs * self.weights[:, grown.sets].sum(axis=2).T).sum(axis=1) + grown.offsets

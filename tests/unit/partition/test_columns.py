@@ -72,7 +72,7 @@ def test_stopped_on_the_way_the_bound_holds_and_the_gap_closes() -> None:
     assert optimum.status == "optimal"
     assert optimum.mac is not None
     bounds = [report.bound for report in told if report.bound is not None]
-    assert bounds == sorted(bounds)
+    assert bounds == sorted(bounds) and next(each for each in told if each.stage == "bounds").bound is not None
     gaps = [report.gap for report in told if report.gap is not None]
     assert gaps[-1] <= gaps[0]
     num_bounded = 0

@@ -41,8 +41,10 @@ def test_a_programme_that_is_stopped_gives_what_it_has(beta: float) -> None:
     """Everybody is hidden as soon as classes are priced, and for less the longer it takes."""
     problem, privacy = large(), vr.Privacy(risk=beta, mechanism="randomised")
     asked = count()
-    best = vr.solve(problem, privacy, should_stop=lambda: next(asked) < 0)
+    told: list[vr.Progress] = []
+    best = vr.solve(problem, privacy, should_stop=lambda: next(asked) < 0, progress=told.append)
     assert best.status == "optimal"
+    assert any(each.stage == "shares" and each.done for each in told)
     num_looks = next(asked)
     paid = []
     for looks in (0, 3, *(num_looks * part // 10 for part in range(1, 10)), num_looks - 1):
