@@ -371,7 +371,7 @@ def check_stops(case: Case, tried: list[Method]) -> Iterator[str]:
                 yield from (f"{stopped.name} after {most}: {line}" for line in check_playbook(case, stopped, playbook))
         except Exception:
             yield f"{stopped.name}: {traceback.format_exc()}"
-        is_bounded = method.planner == "optimal" and method.shares_best and case.privacy.beta is None
+        is_bounded = method.planner == "optimal" and case.privacy.beta is None
         bounds = [
             each.bound * case.best.worth
             for each in told

@@ -81,6 +81,8 @@ class Watch:
     walks_per_class: int = field(default=1, init=False)  #: for planners to say how much there is to write down
     incumbent: Incumbent | None = field(default=None, init=False)
     bound: float | None = field(default=None, init=False)
+    #: Whether what is solved now is what was asked for. Of whole routes, where they may part, bounds say nothing.
+    has_bounds: bool = field(default=True, init=False)
     counts: dict[str, int] = field(default_factory=dict, init=False)  #: see :attr:`Progress.counts`
     _uncounted_before_s: float = field(default=0.0, init=False)
 
@@ -114,7 +116,8 @@ class Watch:
 
     def tell_bound(self, stage: str, bound: float) -> None:
         """Pass on what the MAC is proved to be at least; a bound below the best one changes nothing."""
-        self.bound = bound if self.bound is None else max(self.bound, bound)
+        if self.has_bounds:
+            self.bound = bound if self.bound is None else max(self.bound, bound)
         self.tell(stage)
 
     def is_over(self) -> bool:

@@ -90,7 +90,9 @@ def _plan_whole(
     if not paid > 2 * task.base_costs.max() or len(task.members) < least:
         return None
     extras = np.sort((paid - task.base_costs) * task.rates, axis=1)[:, :least].sum(axis=1)
+    watch.has_bounds = False
     plan = plan_pbp(problem, replace(privacy, m=None), seed=seed, watch=watch)
+    watch.has_bounds = True
     grouped = sum(len(each.members) for each in plan.classes if each.is_anonymized)
     if not plan.is_optimal or plan.least_mean is None or grouped < len(task.members):
         return None

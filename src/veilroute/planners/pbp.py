@@ -58,6 +58,7 @@ def plan_m_pbp(
     if privacy.m is not None:
         # Each member of a class gets a walk of its own.
         watch.walks_per_class += 2 * privacy.k
+        watch.has_bounds = False
     plan = plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner=partitioner, **options)
     if privacy.m is None:
         return plan
