@@ -103,6 +103,11 @@ class Mutant:
         return f"{self.module} | {self.text} | {self.old} -> {self.new}"
 
 
+def is_kernel(mutant: Mutant) -> bool:
+    """Whether numba compiles what has the fault: the kernels, but not what compiles and keeps them."""
+    return mutant.room == "kernels" and not mutant.module.endswith((".jit", ".__init__"))
+
+
 def room_of(path: Path) -> str:
     """The room of a source file."""
     inside = path.relative_to(SOURCES).parts
@@ -472,7 +477,7 @@ def tests_for(mutant: Mutant, *, is_plain: bool) -> list[tuple[str, float]]:
     """The tests that run the line of a fault, quickest first, and how long each takes; of a compiled kernel, a call."""
     known = read_map("plain" if is_plain else "all")
     touching: set[int] = set()
-    is_compiled = mutant.room == "kernels" and not is_plain
+    is_compiled = is_kernel(mutant) and not is_plain
     places = lines_that_call(mutant) if is_compiled else lines_to_look_at(mutant)
     for module, line in places:
         tests = known["lines"].get(module, {}).get(str(line))
@@ -660,7 +665,7 @@ class Job:
 
     def __init__(self, mutant: Mutant | None, tests: list[tuple[str, float]], *, is_plain: bool = False) -> None:
         self.mutant, self.is_plain = mutant, is_plain
-        self.is_compiled = mutant is not None and mutant.room == "kernels" and not is_plain
+        self.is_compiled = mutant is not None and is_kernel(mutant) and not is_plain
         first = len(tests) if self.is_compiled else FIRST_TESTS
         self.stages = [stage for stage in (tests[:first], tests[first:]) if stage]
         self.num_tests = len(tests)
@@ -722,9 +727,7 @@ def run(mutants: list[Mutant], workers: int, out: Path, kept: dict[str, dict[str
     """Try those that are not in ``kept``, write each outcome at once, and print the table."""
     results = dict(kept)
     left = [each for each in mutants if each.key not in results and each.key not in equivalents()]
-    jobs = [
-        Job(each, tests_for(each, is_plain=each.room == "kernels"), is_plain=each.room == "kernels") for each in left
-    ]
+    jobs = [Job(each, tests_for(each, is_plain=is_kernel(each)), is_plain=is_kernel(each)) for each in left]
     jobs = [
         job if job.stages or job.mutant is None else Job(job.mutant, tests_for(job.mutant, is_plain=False))
         for job in jobs
@@ -736,7 +739,7 @@ def run(mutants: list[Mutant], workers: int, out: Path, kept: dict[str, dict[str
         def note(job: Job, outcome: dict[str, Any]) -> None:
             assert job.mutant is not None
             record = {**asdict(job.mutant), "key": job.mutant.key, "tests": job.num_tests, **outcome}
-            record["is_compiled"] = job.is_compiled
+            record["is_plain"] = job.is_plain
             results[record["key"]] = record
             file.write(json.dumps(record) + "\n")
             file.flush()
@@ -776,7 +779,7 @@ def check_killers(results: dict[str, dict[str, Any]], workers: int, note: Any) -
     """Every test that killed must pass without a fault; otherwise its kills do not count."""
     for is_plain in (False, True):
         of = [each for each in results.values() if each["verdict"] == "killed" and "::" in each["killer"]]
-        of = [each for each in of if (each["room"] == "kernels" and not each.get("is_compiled")) == is_plain]
+        of = [each for each in of if each["is_plain"] == is_plain]
         names = sorted({each["killer"] for each in of})
         if not names:
             continue
