@@ -407,10 +407,10 @@ def check_playbook(case: Case, method: Method, playbook: vr.Playbook) -> Iterato
         if best.worth > 0 and not (facts.bound is not None and facts.bound > reached.total - slack):
             yield f"is called {playbook.status} at {reached.total} with a bound of {facts.bound}"
         if playbook.options.get("stopped_early"):
-            yield f"is called {playbook.status} when it was stopped"
+            yield f"was stopped, and is called {playbook.status}"
         has_time = "stopped" not in method.name and case.privacy.mechanism == "partition"
         if has_time and playbook.claims.num_anonymizable is None:
-            yield "does not say how many can be hidden at all"
+            yield "says nothing of how many can be hidden at all"
     elif method.proves or (case.privacy.risk is None and case.privacy.k > case.problem.num_places):
         yield "proves nothing"
     bound = facts.bound

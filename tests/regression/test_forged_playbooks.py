@@ -186,14 +186,15 @@ def forge(kind: str, rng: Random) -> Data:
 
 
 def lies_of(data: Data) -> list[str]:
-    """What is not true of a file. To prove nothing is no lie, nor is a detour for somebody who is exposed."""
+    """What is not true of a file. To say or prove less is no lie, nor is a detour for somebody who is exposed."""
     book = playbook_from_json(json.dumps(data).encode())
     case = Case(0, "forged", book.problem, book.privacy)
     try:
         found = [*check_playbook(case, Method("forged", book.planner), book)]
     except Exception as error:  # there is nothing to work out: walks that are none, members that are no places
         found = [repr(error)]
-    return [each for each in found if not each.startswith(("proves nothing", "alone, "))]
+    no_lies = ("proves nothing", "says nothing", "was stopped", "alone, ")
+    return [each for each in found if not each.startswith(no_lies)]
 
 
 def test_plain_code_agrees_with_honest_playbooks() -> None:

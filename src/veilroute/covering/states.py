@@ -272,6 +272,8 @@ class _Builder:
             if len(stretch) == 3:
                 continue
             one, other = self._edge(stretch[0], stretch[1]), self._edge(stretch[1], stretch[2])
+            if one < 0 or other < 0:
+                continue
             at = int(self.state_of[one])
             first, last = np.searchsorted(tails, [at, at + 1])
             for step in range(int(first), int(last)):
@@ -280,9 +282,10 @@ class _Builder:
                     heads[step] = self._state(stretch[1], stretch[2], walked)
 
     def _edge(self, tail: int, head: int) -> int:
-        """The number of an edge of the map; banned stretches lead along edges, or the map would not have been made."""
+        """The number of an edge, -1 where there is none: a banned stretch may lead along a road that is closed now."""
         first, last = self._first_at[tail], self._first_at[tail + 1]
-        return int(first + np.searchsorted(self.heads[first:last], head))
+        edge = int(first + np.searchsorted(self.heads[first:last], head))
+        return edge if edge < last and self.heads[edge] == head else -1
 
     def _follow(self, last: tuple[int, int], active: _Active, node: int) -> _Active | None:
         """What is walked of banned stretches after a step to ``node``; ``None`` where that completes one."""
