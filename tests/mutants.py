@@ -484,6 +484,9 @@ def tests_for(mutant: Mutant, *, is_plain: bool) -> list[tuple[str, float]]:
         touching |= set(tests or ())
         if tests and places[0] == (mutant.module, mutant.line):
             break
+    if not touching:  # what runs on import, or in processes of their own, is looked for by the tests of its name
+        name = f"/test_{mutant.module.rpartition('.')[2]}.py::"
+        touching = {number for number, test in enumerate(known["tests"]) if name in test}
     order = sorted(touching, key=lambda each: (known["seconds"][each], each))
     cases: Counter[str] = Counter()
     rounds: dict[int, int] = {}
