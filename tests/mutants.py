@@ -290,26 +290,27 @@ def count_code(path: Path) -> int:
 
 
 def draw(number: int, seed: int, rooms: tuple[str, ...] = ()) -> list[Mutant]:
-    """``number`` faults over all rooms by their lines of code: first a line, then a kind of fault, then one of it."""
+    """``number`` faults over all rooms by their lines of code: first a line, then a kind of fault, then one of it.
+
+    Drawn by the text of each line, so that a change elsewhere leaves the draw as it is.
+    """
     sizes: Counter[str] = Counter()
-    by_line: dict[str, dict[tuple[str, int], list[Mutant]]] = defaultdict(lambda: defaultdict(list))
+    by_line: dict[str, dict[tuple[str, str], dict[str, list[Mutant]]]] = defaultdict(dict)
     for path in source_files():
         room = room_of(path)
         sizes[room] += count_code(path)
         for each in find_mutants(path):
-            by_line[room][each.module, each.line].append(each)
+            kinds = by_line[room].setdefault((each.module, each.text), defaultdict(list))
+            kinds[each.operator].append(each)
     drawn: list[Mutant] = []
     total = sum(sizes.values())
     for room in sorted(sizes):
-        lines = sorted(by_line[room])
-        rng = random.Random(f"{seed} {room}")
-        wanted = min(max(1, round(number * sizes[room] / total)), len(lines))
-        for line in rng.sample(lines, wanted):
-            kinds: dict[str, list[Mutant]] = defaultdict(list)
-            for each in by_line[room][line]:
-                kinds[each.operator].append(each)
-            drawn.append(rng.choice(kinds[rng.choice(sorted(kinds))]))
-    return [each for each in drawn if not rooms or each.room in rooms]
+        wanted = max(1, round(number * sizes[room] / total))
+        chances = {line: random.Random(f"{seed} {line}") for line in by_line[room]}
+        for line in sorted(chances, key=lambda line: chances[line].random())[:wanted]:
+            kinds = by_line[room][line]
+            drawn.append(chances[line].choice(kinds[chances[line].choice(sorted(kinds))]))
+    return sorted(each for each in drawn if not rooms or each.room in rooms)
 
 
 # --------------------------------------------------------------------------------------- which tests run which lines
