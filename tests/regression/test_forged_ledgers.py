@@ -177,7 +177,7 @@ def misstate(week: Week, rng: Random) -> None:
     promises = [{"ell": rng.choice([0, 1, 2, 5])}, {"m": rng.choice([None, 3, 8])}, {"spread": "all-pairs"}]
     promises += [{"risk": rng.choice([0.3, 0.55, 0.9])}] if "risk" in entry["privacy"] else [{"k": rng.choice([1, 3])}]
     other: dict[str, list[Any]] = {
-        "near": [[*entry["near"], sorted(rng.sample(range(num), 2))], entry["near"][:-1]],
+        "near": [[*entry["near"], sorted(rng.choices(range(num), k=2))], entry["near"][:-1]],
         "prior": [[rng.choice([1.0, 2.0]) for _ in range(num)]],
         "kind": ["day", "replan"],
         "domain": ["0" * 64],

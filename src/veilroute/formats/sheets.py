@@ -31,6 +31,7 @@ _SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0
 _ZIP = b"PK\x03\x04"
 _SEPARATORS = ",;\t|"
 _GAIN, _FREE_BYTES = 60, 2**26  # what a workbook may unpack to
+_LAST_ROW = 1_048_576  # of a sheet, in every program that writes one
 _MOST_COLUMNS, _LONGEST_HEADER = 10_000, 100
 _THOUSANDS = re.compile(r"(?<=\d)[ '’\u00a0\u202f\u2009](?=\d{3}(?!\d))")
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
@@ -276,6 +277,8 @@ def _rows_of_sheet(sheet: Any) -> list[Row]:
     sheet.reset_dimensions()  # a file may claim to be much larger than it is
     rows = []
     for line, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if line > _LAST_ROW:  # the library fills a gap before any row number with rows
+            raise ValueError(line)
         texts = [_text_of_cell(cell) for cell in cells]
         if any(texts):
             rows.append((line, texts))

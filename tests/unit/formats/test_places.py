@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,16 @@ def test_other_files_and_a_library_that_is_missing(tmp_path: Path, monkeypatch: 
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(vr.MissingExtraError, match="openpyxl"):
         read_places(tmp_path / "a.xlsx")
+
+
+def test_a_row_beyond_the_last_of_a_sheet_is_damage(tmp_path: Path) -> None:
+    """The library would fill the gap before it with billions of rows."""
+    path = tmp_path / "a.xlsx"
+    workbook([("Name", "Lat", "Lon"), *PLACES])(path)
+    with zipfile.ZipFile(path) as sound:
+        parts = {name: sound.read(name) for name in sound.namelist()}
+    with zipfile.ZipFile(path, "w") as damaged:
+        for name, part in parts.items():
+            damaged.writestr(name, part.replace(b'<row r="2"', b'<row r="4000000000"'))
+    with pytest.raises(vr.FileFormatError, match="damaged"):
+        read_places(path)
