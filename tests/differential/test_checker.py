@@ -7,8 +7,10 @@ the test fails. ``VEILROUTE_FORGERIES=4000`` draws more forged playbooks.
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import importlib.util
+import io
 import json
 import os
 import re
@@ -544,10 +546,17 @@ def test_what_cannot_be_shown_is_broken() -> None:
         assert set(wrong) == ({"promise"} if text else set()) and text in wrong.get("promise", ""), (k, wrong)
 
 
+TIME = re.compile(r"; [0-9.]+ s\)$", re.MULTILINE)
+
+
 def run_alone(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the checker as somebody would who has installed nothing."""
     words = [sys.executable, "-I", "-S", *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, cwd=cwd, check=False)
+    told = subprocess.run(words, capture_output=True, text=True, cwd=cwd, check=False)
+    with contextlib.redirect_stdout(io.StringIO()) as here:
+        code = checker.main(words[4:])
+    assert (code, TIME.sub("", here.getvalue())) == (told.returncode, TIME.sub("", told.stdout))
+    return told
 
 
 def test_the_file_that_is_written_out_runs_alone(tmp_path: Path) -> None:

@@ -74,10 +74,14 @@ def test_search_finds_exactly_the_classes_within_the_limit(problem: vr.Problem, 
     rng = Random(seed)
     num = len(bench.members)
     scale = rng.choice([0.1, 1, 4])
-    duals = [rng.uniform(-0.2, 1) * scale for _ in range(num)]
-    cuts = [(sum(1 << i for i in rng.sample(range(num), 3)), rng.random() * scale) for _ in range(2 if num > 2 else 0)]
     is_free = rng.random() < 0.3
-    limit = rng.uniform(-1, 2) * scale
+
+    def draw(least: float, most: float) -> float:  # without shares, sums are exact: then some are the limit itself
+        return rng.randint(int(least * 4), int(most * 4)) / 4 if is_free else rng.uniform(least, most) * scale
+
+    duals = [draw(-0.25, 1) for _ in range(num)]
+    cuts = [(sum(1 << i for i in rng.sample(range(num), 3)), draw(0, 1)) for _ in range(2 if num > 2 else 0)]
+    limit = draw(-1, 2)
     expected = {}
     for group, share in zip(world.classes, world.shares, strict=True):
         inside = sum(1 << bench.members.index(world.task.members[i]) for i in group)
@@ -129,9 +133,13 @@ def test_prefixes_are_priced_and_searched_as_by_trying_all(
         assert (bench.prices.share(chosen) < math.inf) == (expected[chosen] < math.inf)
     rng = Random(seed)
     is_free = rng.random() < 0.3
-    gains = [rng.uniform(-0.2, 1) for _ in range(num)]
-    cuts = [(sum(1 << i for i in rng.sample(range(num), 3)), rng.random()) for _ in range(2 if num > 2 else 0)]
-    limit = rng.uniform(-1, 1)
+
+    def draw(least: float, most: float) -> float:  # see above
+        return rng.randint(int(least * 4), int(most * 4)) / 4 if is_free else rng.uniform(least, most)
+
+    gains = [draw(-0.25, 1) for _ in range(num)]
+    cuts = [(sum(1 << i for i in rng.sample(range(num), 3)), draw(0, 1)) for _ in range(2 if num > 2 else 0)]
+    limit = draw(-1, 1)
     rule, listed = bench.rule, {}
     for chosen in range(1, 1 << num):
         inside = [i for i in range(num) if chosen >> i & 1]
@@ -167,8 +175,9 @@ def test_the_search_gives_up_beyond_its_effort() -> None:
     bench = Workbench(replayed, 2_300)
     assert not bench.search([98.0] * 10, (), 0.0).is_complete
     assert bench.search([98.0] * 10, (), -1e9).is_complete
-    with pytest.raises(TooMuchError):
-        price_prefixes(bench.survey, bench.survey.trips[0], bench.members[:4], 60, 10_000)
+    for m, effort in ((60, 10_000), (1, 4 * 4 * domain.num_nodes - 1)):
+        with pytest.raises(TooMuchError):
+            price_prefixes(bench.survey, bench.survey.trips[0], bench.members[:4], m, effort)
 
 
 def test_where_walks_can_be_padded(line5: vr.Domain) -> None:
