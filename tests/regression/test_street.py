@@ -91,7 +91,7 @@ def test_it_knows_who_is_close(measure: str) -> None:
         close = street.StreetMap(domain, places, ell, measure).close
         for a, b in permutations(plain.counted, 2):
             assert (b in close[a]) == plain.is_close(a, b), (a, b, ell)
-    assert not any(street.StreetMap(domain, places).close.values())
+    assert not any(street.StreetMap(vr.Domain.from_edges(2, [0], [1], [0.5]), range(2)).close.values())
 
 
 def test_it_finds_every_draw_and_its_chance() -> None:

@@ -76,21 +76,21 @@ def test_search_finds_exactly_the_classes_within_the_limit(problem: vr.Problem, 
     scale = rng.choice([0.1, 1, 4])
     is_free = rng.random() < 0.3
 
-    def draw(least: float, most: float) -> float:  # without shares, sums are exact: then some are the limit itself
+    def draw(least: float, most: float) -> float:  # without shares sums are exact: then the least is the limit itself
         return rng.randint(int(least * 4), int(most * 4)) / 4 if is_free else rng.uniform(least, most) * scale
 
     duals = [draw(-0.25, 1) for _ in range(num)]
     cuts = [(sum(1 << i for i in rng.sample(range(num), 3)), draw(0, 1)) for _ in range(2 if num > 2 else 0)]
-    limit = draw(-1, 2)
     expected = {}
     for group, share in zip(world.classes, world.shares, strict=True):
         inside = sum(1 << bench.members.index(world.task.members[i]) for i in group)
         reduced = 0.0 if is_free else share
         reduced -= sum(dual for i, dual in enumerate(duals) if inside >> i & 1)
         reduced += sum(price * ((inside & cut).bit_count() // 2) for cut, price in cuts)
-        if reduced <= limit:
-            expected[inside] = reduced
+        expected[inside] = reduced
         assert is_free or bench.prices.share(inside) == pytest.approx(share, abs=1e-12)
+    limit = min(expected.values()) if is_free and expected else draw(-1, 2)
+    expected = {group: reduced for group, reduced in expected.items() if reduced <= limit}
     search = bench.search(duals, cuts, limit, is_free=is_free)
     assert isinstance(search, ClassSearch)
     assert search.is_complete
@@ -139,7 +139,6 @@ def test_prefixes_are_priced_and_searched_as_by_trying_all(
 
     gains = [draw(-0.25, 1) for _ in range(num)]
     cuts = [(sum(1 << i for i in rng.sample(range(num), 3)), draw(0, 1)) for _ in range(2 if num > 2 else 0)]
-    limit = draw(-1, 1)
     rule, listed = bench.rule, {}
     for chosen in range(1, 1 << num):
         inside = [i for i in range(num) if chosen >> i & 1]
@@ -148,8 +147,10 @@ def test_prefixes_are_priced_and_searched_as_by_trying_all(
         reduced = (0.0 if is_free else expected[chosen]) - sum(gains[i] for i in inside)
         reduced += sum(price * ((chosen & cut).bit_count() // 2) for cut, price in cuts)
         is_class &= rule.k <= len(inside) <= rule.max_size and rule.qualifies(chosen)
-        if is_class and reduced <= limit and expected[chosen] < math.inf:
+        if is_class and expected[chosen] < math.inf:
             listed[chosen] = reduced
+    limit = min(listed.values()) if is_free and listed else draw(-1, 1)
+    listed = {group: reduced for group, reduced in listed.items() if reduced <= limit}
     search = bench.search(gains, cuts, limit, is_free=is_free)
     assert search.is_complete
     assert search.found == pytest.approx(listed, abs=1e-12)
