@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import replace
+from functools import reduce
 from random import Random
 
 import pytest
@@ -164,6 +166,24 @@ def test_who_could_be_anonymized(problem: vr.Problem, privacy: vr.Privacy) -> No
     for classes in (playbook.classes, ()):  # with nobody anonymized, everybody is looked at
         replayed = replay_playbook(replace(playbook, classes=classes), None)
         assert count_anonymizable(replayed, None) == len({i for group in world.classes for i in group})
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_who_could_be_anonymized_after_earlier_trips(seed: int) -> None:
+    """Each history is part of the one before, as where people come later; what a class is, see test_histories."""
+    rng = Random(seed)
+    left = rng.sample(range(1, 9), 6)
+    domain = vr.Domain.from_edges(10, range(9), range(1, 10), [1] * 9)
+    candidates, past = left, dict.fromkeys(left, tuple(left))
+    while (size := rng.randint(0, len(left) - 1)) >= 2:
+        left = rng.sample(left, size)
+        past |= dict.fromkeys(left, tuple(left))
+    problem = vr.Problem(domain, [vr.Trip(0, 9)], candidates, past=vr.Past(tuple(past.items())))
+    privacy = vr.Privacy(k=rng.choice([2, 3]), ell=rng.randint(1, 4), spread=rng.choice(["witness", "all-pairs"]))
+    replayed = replay_playbook(replace(vr.solve(problem, privacy), classes=()), None)
+    bench = Workbench(replayed, math.inf)
+    classes = [group for group in range(1, 1 << len(bench.members)) if bench.rule.qualifies(group)]
+    assert count_anonymizable(replayed, None) == reduce(operator.or_, classes, 0).bit_count()
 
 
 def test_the_search_gives_up_beyond_its_effort() -> None:
