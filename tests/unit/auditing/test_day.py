@@ -311,6 +311,8 @@ def test_optimal_days_are_proved_again_and_false_ones_found() -> None:
     assert violated(vr.audit_day(book, false)) == {"optimality"}
     tight = replace(both, terms=replace(both.terms, capacity=1), status="optimal")
     assert vr.audit_day(book, tight).holds
+    full = replace(alone, terms=replace(alone.terms, capacity=1))  # no tours would do
+    assert violated(vr.audit_day(book, full)) == {"capacity", "optimality"}
     # Where not all tours can be tried, or some are cheaper that may come too late, nothing is proved.
     strange = replace(both, terms=replace(both.terms, vans=(vr.Van(0, 0), vr.Van(9, 9))), status="optimal")
     late = replace(false, terms=replace(both.terms, shift_s=80_000.0))
