@@ -196,6 +196,7 @@ def test_the_search_gives_up_beyond_its_effort() -> None:
     bench = Workbench(replayed, 2_300)
     assert not bench.search([98.0] * 10, (), 0.0).is_complete
     assert bench.search([98.0] * 10, (), -1e9).is_complete
+    # Many steps; and one, with four sweeps over the map of four visits a node.
     for m, effort in ((60, 10_000), (1, 4 * 4 * domain.num_nodes - 1)):
         with pytest.raises(TooMuchError):
             price_prefixes(bench.survey, bench.survey.trips[0], bench.members[:4], m, effort)

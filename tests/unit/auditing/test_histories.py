@@ -63,8 +63,8 @@ def plainly_hides(rule: ClassRule, group: tuple[int, ...]) -> bool:
     return bool(group) and heaviest_area(group, near, rule.masses.__getitem__) <= rule.beta * total * (1 + 1e-9)
 
 
-def test_a_group_that_splits_whoever_joins_it_is_passed_over() -> None:
-    """Four of eight are two classes, which can take anybody but 5, who is close to all of them, in any order of asking."""
+def test_a_group_that_splits_with_all_who_may_still_come_is_passed_over() -> None:
+    """Four of eight are two classes that can take anybody but 5, who is close to all four; asked in any order."""
     close = dict.fromkeys(range(4), 1 << 5) | {4: 0, 5: 0b1111, 6: 0, 7: 0}
     masses = dict.fromkeys(range(8), 1 / 8)
     rule = ClassRule(2, close, is_all_pairs=False, beta=0.5, masses=masses)
