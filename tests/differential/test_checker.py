@@ -7,8 +7,10 @@ the test fails. ``VEILROUTE_FORGERIES=4000`` draws more forged playbooks.
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import importlib.util
+import io
 import json
 import os
 import re
@@ -390,7 +392,8 @@ BY_HAND: dict[str, tuple[Data, set[str]]] = {
     "two places": (by_hand(LINE, [*"abcde"], ["b", "c"]), set()),
     "two names at one node": (by_hand(LINE, [*"abcde"], ["b", "x"], also=[("x", "b")]), {"promise"}),
     "another name": (by_hand(LINE, ["a", "x", *"cde"], ["b", "c"], also=[("x", "b")], cost=4), {"walks", "coverage"}),
-    "no node of the map": (by_hand(LINE, [*"abzde"], ["b", "c"]), {"walks", "coverage"}),
+    "no node of the map": (by_hand(LINE, [*"abzde"], ["b", "c", "d"]), {"walks", "coverage"}),
+    "four of them": (by_hand(RING, [*"abzef"], ["b", "c", "d", "e"]), {"walks", "coverage"}),
     "as far as rounding tells": (by_hand(TENTHS, [*"abcdef"], ["b", "d"], ell=0.8), set()),
     "not as far": (by_hand(TENTHS, [*"abcdef"], ["b", "d"], ell=0.801), {"promise"}),
     "seen as far as rounding tells": (
@@ -446,6 +449,9 @@ def test_small_cases_that_were_worked_out_by_hand(case: str) -> None:
     assert set(ask_checker(data).wrong) == wrong, ask_checker(data)
 
 
+NOT_PASSED = [f"group 1: the route of trip 0 does not pass {place}" for place in "bcd"]
+
+
 @pytest.mark.parametrize(
     ("case", "check", "text"),
     [
@@ -453,6 +459,8 @@ def test_small_cases_that_were_worked_out_by_hand(case: str) -> None:
         ("the first turn", "walks", "group 1: a route of trip 0 makes a forbidden turn at b (node 2 of the route)"),
         ("no dead end", "walks", "group 1: a route of trip 0 turns round at c (node 3 of the route)"),
         ("no price for turning", "costs", "group 1: a route of trip 0 costs 13, and not 8"),
+        ("no node of the map", "coverage", "; ".join(NOT_PASSED)),
+        ("four of them", "coverage", "; ".join([*NOT_PASSED, "and 1 more"])),
     ],
 )
 def test_it_says_where_the_fault_is(case: str, check: str, text: str) -> None:
@@ -544,10 +552,17 @@ def test_what_cannot_be_shown_is_broken() -> None:
         assert set(wrong) == ({"promise"} if text else set()) and text in wrong.get("promise", ""), (k, wrong)
 
 
+TIME = re.compile(r"; [0-9.]+ s\)$", re.MULTILINE)
+
+
 def run_alone(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the checker as somebody would who has installed nothing."""
     words = [sys.executable, "-I", "-S", *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, cwd=cwd, check=False)
+    told = subprocess.run(words, capture_output=True, text=True, cwd=cwd, check=False)
+    with contextlib.redirect_stdout(io.StringIO()) as here:
+        code = checker.main(words[4:])
+    assert (code, TIME.sub("", here.getvalue())) == (told.returncode, TIME.sub("", told.stdout))
+    return told
 
 
 def test_the_file_that_is_written_out_runs_alone(tmp_path: Path) -> None:

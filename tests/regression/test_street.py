@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, combinations
+from itertools import accumulate, combinations, permutations
 from pathlib import Path
 from random import Random
 
@@ -13,9 +13,10 @@ import pytest
 
 import veilroute as vr
 from drawn_books import triangle_book
-from plain_cliques import heaviest_area
+from plain_areas import PlainProblem
+from plain_cliques import areas, heaviest_area
 from street_observer import FEATURES, run_scenario
-from street_samples import little_book
+from street_samples import little_book, little_town
 from veilroute.auditing import street
 from veilroute.cli import simulate_day, simulate_linked
 from veilroute.domain import with_rules
@@ -76,6 +77,21 @@ def test_its_areas_and_spread_are_those_of_plain_search() -> None:
             if not any(is_close(a, b) for a, b in combinations(some, 2))
         )
         assert streets.num_apart(nodes) == apart
+        every = set(map(frozenset, areas(nodes, is_close)))
+        largest = {area for area in every if not any(area < other for other in every)}
+        assert sorted(map(sorted, streets.maximal_areas() or ())) == sorted(map(sorted, largest))
+
+
+@pytest.mark.parametrize("measure", ["cost", "driving", "walking", "straight"])
+def test_it_knows_who_is_close(measure: str) -> None:
+    domain, places = little_town(), range(101, 113)
+    problem = vr.Problem(with_rules(domain, None, [("depot", 0)]), [vr.Trip("depot", "depot")], places)
+    for ell in (0, *(range(5, 120, 11) if measure == "cost" else range(50, 600, 23))):
+        plain = PlainProblem(problem, vr.Privacy(ell=ell, measure=measure))
+        close = street.StreetMap(domain, places, ell, measure).close
+        for a, b in permutations(plain.counted, 2):
+            assert (b in close[a]) == plain.is_close(a, b), (a, b, ell)
+    assert not any(street.StreetMap(vr.Domain.from_edges(2, [0], [1], [0.5]), range(2)).close.values())
 
 
 def test_it_finds_every_draw_and_its_chance() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import replace
+from functools import reduce
 from random import Random
 
 import pytest
@@ -74,19 +76,23 @@ def test_search_finds_exactly_the_classes_within_the_limit(problem: vr.Problem, 
     rng = Random(seed)
     num = len(bench.members)
     scale = rng.choice([0.1, 1, 4])
-    duals = [rng.uniform(-0.2, 1) * scale for _ in range(num)]
-    cuts = [(sum(1 << i for i in rng.sample(range(num), 3)), rng.random() * scale) for _ in range(2 if num > 2 else 0)]
     is_free = rng.random() < 0.3
-    limit = rng.uniform(-1, 2) * scale
+
+    def draw(least: float, most: float) -> float:  # without shares sums are exact: then the least is the limit itself
+        return rng.randint(int(least * 4), int(most * 4)) / 4 if is_free else rng.uniform(least, most) * scale
+
+    duals = [draw(-0.25, 1) for _ in range(num)]
+    cuts = [(sum(1 << i for i in rng.sample(range(num), 3)), draw(0, 1)) for _ in range(2 if num > 2 else 0)]
     expected = {}
     for group, share in zip(world.classes, world.shares, strict=True):
         inside = sum(1 << bench.members.index(world.task.members[i]) for i in group)
         reduced = 0.0 if is_free else share
         reduced -= sum(dual for i, dual in enumerate(duals) if inside >> i & 1)
         reduced += sum(price * ((inside & cut).bit_count() // 2) for cut, price in cuts)
-        if reduced <= limit:
-            expected[inside] = reduced
+        expected[inside] = reduced
         assert is_free or bench.prices.share(inside) == pytest.approx(share, abs=1e-12)
+    limit = min(expected.values()) if is_free and expected else draw(-1, 2)
+    expected = {group: reduced for group, reduced in expected.items() if reduced <= limit}
     search = bench.search(duals, cuts, limit, is_free=is_free)
     assert isinstance(search, ClassSearch)
     assert search.is_complete
@@ -129,9 +135,12 @@ def test_prefixes_are_priced_and_searched_as_by_trying_all(
         assert (bench.prices.share(chosen) < math.inf) == (expected[chosen] < math.inf)
     rng = Random(seed)
     is_free = rng.random() < 0.3
-    gains = [rng.uniform(-0.2, 1) for _ in range(num)]
-    cuts = [(sum(1 << i for i in rng.sample(range(num), 3)), rng.random()) for _ in range(2 if num > 2 else 0)]
-    limit = rng.uniform(-1, 1)
+
+    def draw(least: float, most: float) -> float:  # see above
+        return rng.randint(int(least * 4), int(most * 4)) / 4 if is_free else rng.uniform(least, most)
+
+    gains = [draw(-0.25, 1) for _ in range(num)]
+    cuts = [(sum(1 << i for i in rng.sample(range(num), 3)), draw(0, 1)) for _ in range(2 if num > 2 else 0)]
     rule, listed = bench.rule, {}
     for chosen in range(1, 1 << num):
         inside = [i for i in range(num) if chosen >> i & 1]
@@ -140,8 +149,10 @@ def test_prefixes_are_priced_and_searched_as_by_trying_all(
         reduced = (0.0 if is_free else expected[chosen]) - sum(gains[i] for i in inside)
         reduced += sum(price * ((chosen & cut).bit_count() // 2) for cut, price in cuts)
         is_class &= rule.k <= len(inside) <= rule.max_size and rule.qualifies(chosen)
-        if is_class and reduced <= limit and expected[chosen] < math.inf:
+        if is_class and expected[chosen] < math.inf:
             listed[chosen] = reduced
+    limit = min(listed.values()) if is_free and listed else draw(-1, 1)
+    listed = {group: reduced for group, reduced in listed.items() if reduced <= limit}
     search = bench.search(gains, cuts, limit, is_free=is_free)
     assert search.is_complete
     assert search.found == pytest.approx(listed, abs=1e-12)
@@ -157,6 +168,24 @@ def test_who_could_be_anonymized(problem: vr.Problem, privacy: vr.Privacy) -> No
         assert count_anonymizable(replayed, None) == len({i for group in world.classes for i in group})
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_who_could_be_anonymized_after_earlier_trips(seed: int) -> None:
+    """Each history is part of the one before, as where people come later; what a class is, see test_histories."""
+    rng = Random(seed)
+    left = rng.sample(range(1, 9), 6)
+    domain = vr.Domain.from_edges(10, range(9), range(1, 10), [1] * 9)
+    candidates, past = left, dict.fromkeys(left, tuple(left))
+    while (size := rng.randint(0, len(left) - 1)) >= 2:
+        left = rng.sample(left, size)
+        past |= dict.fromkeys(left, tuple(left))
+    problem = vr.Problem(domain, [vr.Trip(0, 9)], candidates, past=vr.Past(tuple(past.items())))
+    privacy = vr.Privacy(k=rng.choice([2, 3]), ell=rng.randint(1, 4), spread=rng.choice(["witness", "all-pairs"]))
+    replayed = replay_playbook(replace(vr.solve(problem, privacy), classes=()), None)
+    bench = Workbench(replayed, math.inf)
+    classes = [group for group in range(1, 1 << len(bench.members)) if bench.rule.qualifies(group)]
+    assert count_anonymizable(replayed, None) == reduce(operator.or_, classes, 0).bit_count()
+
+
 def test_the_search_gives_up_beyond_its_effort() -> None:
     domain = vr.generate_rooms(20, 24, seed=2)
     start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
@@ -167,8 +196,10 @@ def test_the_search_gives_up_beyond_its_effort() -> None:
     bench = Workbench(replayed, 2_300)
     assert not bench.search([98.0] * 10, (), 0.0).is_complete
     assert bench.search([98.0] * 10, (), -1e9).is_complete
-    with pytest.raises(TooMuchError):
-        price_prefixes(bench.survey, bench.survey.trips[0], bench.members[:4], 60, 10_000)
+    # Many steps; and one, with four sweeps over the map of four visits a node.
+    for m, effort in ((60, 10_000), (1, 4 * 4 * domain.num_nodes - 1)):
+        with pytest.raises(TooMuchError):
+            price_prefixes(bench.survey, bench.survey.trips[0], bench.members[:4], m, effort)
 
 
 def test_where_walks_can_be_padded(line5: vr.Domain) -> None:

@@ -311,6 +311,20 @@ def test_optimal_days_are_proved_again_and_false_ones_found() -> None:
     assert violated(vr.audit_day(book, false)) == {"optimality"}
     tight = replace(both, terms=replace(both.terms, capacity=1), status="optimal")
     assert vr.audit_day(book, tight).holds
+    full = replace(alone, terms=replace(alone.terms, capacity=1))  # no tours would do
+    assert violated(vr.audit_day(book, full)) == {"capacity", "optimality"}
+    # Where not all tours can be tried, or some are cheaper that may come too late, nothing is proved.
+    strange = replace(both, terms=replace(both.terms, vans=(vr.Van(0, 0), vr.Van(9, 9))), status="optimal")
+    late = replace(false, terms=replace(both.terms, shift_s=80_000.0))
+    drawn = draw_day("rooms", 0)
+    many = replace(drawn.day, status="optimal")
+    for plan, day, words in (
+        (book, strange, "the map is too large to try all tours"),
+        (book, late, "100 is possible where nothing depends on the clock"),
+        (drawn.book, many, "stops are too many to try all tours"),
+    ):
+        (found,) = (claim for claim in vr.audit_day(plan, day).claims if claim.claim == "optimality")
+        assert found.verdict == "unproved" and words in found.evidence, found
 
 
 def test_a_day_alone_leaves_the_files_unproved(tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ def test_a_fault_in_any_field_of_the_file_is_found(kind: str) -> None:
         # Without what an observer sees it is unproved. A road named from its other end is the same road.
         found = verdict(read)
         assert not found.holds or not found.checked or fault | {"closed": [entry["closed"][0][::-1]]} == fault, fault
+        assert ("plan them again" in found.evidence) == (found.verdict == "unproved")
 
 
 def faulty_ways(way: vr.Way, members: tuple[Any, ...]) -> Iterator[vr.Way]:
@@ -252,5 +253,6 @@ def test_a_walk_that_breaks_the_promise_or_covers_fewer_is_not_for_the_forger_to
     cut = book.replan(1, 0, position=2, closed=[(3, 0), (0, 2)])
     assert (cut.still_hidden, cut.qualifies) == ((1, 4), False)
     assert all(claim.holds and claim.checked for claim in audit_replan(book, cut))
-    alone = vr.auditing.audit_replan(book, made)[-1]
+    *_, qualifies, _, alone = vr.auditing.audit_replan(book, made)
     assert (alone.verdict, alone.evidence) == ("unproved", "which other classes look the same was not asked")
+    assert ["by itself" in each.evidence for each in (qualifies, audit_replan(book, made)[-3])] == [True, False]

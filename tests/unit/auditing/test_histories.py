@@ -63,6 +63,16 @@ def plainly_hides(rule: ClassRule, group: tuple[int, ...]) -> bool:
     return bool(group) and heaviest_area(group, near, rule.masses.__getitem__) <= rule.beta * total * (1 + 1e-9)
 
 
+def test_a_group_that_splits_with_all_who_may_still_come_is_passed_over() -> None:
+    """Four of eight are two classes that can take anybody but 5, who is close to all four; asked in any order."""
+    close = dict.fromkeys(range(4), 1 << 5) | {4: 0, 5: 0b1111, 6: 0, 7: 0}
+    masses = dict.fromkeys(range(8), 1 / 8)
+    rule = ClassRule(2, close, is_all_pairs=False, beta=0.5, masses=masses)
+    for member in (4, 6, 5, 7, 6, 4):
+        assert rule.may_join(0b1111, member) == (member < 6), member
+    assert all(rule.may_join(mask_of(range(size)), 6) for size in range(4))
+
+
 @pytest.mark.parametrize("with_beta", [False, True])
 @pytest.mark.parametrize("seed", range(250))
 def test_every_class_that_cannot_be_split_is_reached(seed: int, with_beta: bool) -> None:

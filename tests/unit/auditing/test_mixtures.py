@@ -137,7 +137,24 @@ def test_certificates_of_randomised_playbooks(beta: float, m: int | None) -> Non
 
     def problems(**changes: object) -> tuple[str, ...]:
         changed: Certificate = replace(certificate, **changes)  # type: ignore[arg-type]
-        return examine_mixture(replayed, changed, m).problems
+        found = examine_mixture(replayed, changed, m)
+        assert found.has_bound == (not found.problems)
+        return found.problems
+
+    members, bound = certificate.members, certificate.bound
+    for changes, words in (
+        ({"bound": -1.0}, "states the bound -1, which says nothing"),
+        ({"bound": bound / 2}, "its bound is enough for an expected MAC sum of"),
+        ({"bound": bound + 1}, "states that the expected MAC sum is at least"),
+        ({"count": DualPrices((0.0,) * len(duals))}, "has cuts, a count or classes listed"),
+        ({"threshold": 1.0}, "has cuts, a count or classes listed"),
+        ({"num_enumerated": 1}, "has cuts, a count or classes listed"),
+        ({"cost": DualPrices(duals, (vr.Cut(members[:3], 0.0),))}, "has cuts, a count or classes listed"),
+        ({"members": members[1:], "cost": DualPrices(duals[1:])}, "does not price "),
+        ({"members": (*members, "?"), "cost": DualPrices((*duals, 0.0))}, "prices ?, which are not hidden"),
+        ({"cost": DualPrices(tuple(1e12 * dual for dual in duals))}, "too much to be exact"),
+    ):
+        assert any(words in problem for problem in problems(**changes)), (words, problems(**changes))
 
     # What all prices are too high by is what the bound may be lower: prices may be off, the bound may not.
     higher, mass = DualPrices(tuple(dual + 0.1 for dual in duals)), replayed.mass(replayed.claimed)

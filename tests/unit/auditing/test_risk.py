@@ -58,6 +58,13 @@ def test_classes_that_look_the_same_are_one_to_an_observer(mechanism: str) -> No
     assert verdicts(wide)["risk"] == verdicts(wide)["anonymized"] == "violated"
     (evidence,) = (each.evidence for each in vr.audit(wide).claims if each.claim == "risk")
     assert "a probability of 0.75, more than 0.5" in evidence
+    assert "now too probable in their group: (0, 10), (0, 30), (0, 7), (0, 13)" in vr.audit(wide).to_text()
+    for risk, ell, words in (
+        (0.4, 5, "gives (0, 10), (0, 13), in one area less than 5 across, a probability of 0.5,"),
+        (0.2, 1, "gives (0, 10) a probability of 0.25,"),
+    ):
+        less = replace(book, privacy=vr.Privacy(risk=risk, ell=ell, mechanism=mechanism))
+        assert any(words in each.evidence for each in vr.audit(less).claims if each.claim == "risk")
     assert not is_hidden(wide, wide.classes)
 
 
