@@ -51,7 +51,7 @@ def test_kernels_agree_as_plain_python() -> None:
         ("partition/bitmask.py", "enumerate(task.weights):", "enumerate(task.weights[:1]):"),
         ("partition/master.py", "np.sort(duals)[:num_grouped].sum()", "duals.sum()"),
         ("kernels/branching.py", "grouped > 0 and cost * num >= (", "grouped > 0 and cost * num <= ("),
-        ("kernels/extension.py", "per_group = k - 1 if has", "per_group = k if has"),
+        ("kernels/subsets.py", "before[source, indices[e]] + costs[e]", "before[source, indices[e]]"),
         ("kernels/set_partition.py", "and value < best_cost):", "and value > best_cost):"),
         ("covering/states.py", "kept &= (came < 0) | ~np.isin", "kept |= (came < 0) | ~np.isin"),
         ("covering/task.py", "is_close = row < limit", "is_close = row <= limit"),
