@@ -49,7 +49,7 @@ def test_the_classes_found_are_those_that_do_not_split(seed: int) -> None:
         apart = cliques(group, k)
         return bool(apart) and not any({*one}.isdisjoint(other) for one, other in combinations(apart, 2))
 
-    costs = {}
+    costs: dict[tuple[int, ...], float] = {}
     for size in range(k, num + 1):
         if listed := [group for group in combinations(range(num), size) if is_class(group)]:
             sets = np.array(listed, dtype=np.int32)
