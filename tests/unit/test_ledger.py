@@ -322,7 +322,7 @@ class TestExplain:
         assert ledger.explain(plan(ledger, PLACES)) == ()
         expected = expected.add(book, day="2026-11-16")
         (only,) = expected.explain(plan(expected, PLACES))
-        assert (only.candidate, only.left, only.since) == (F, (F,), "2026-11-16")
+        assert (only.candidate, only.left, only.since) == (F, (F,), "2026-11-16") and "first route" in only.advice
 
 
 class TestUse:

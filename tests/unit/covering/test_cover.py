@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.covering import ENGINES, HEURISTICS, AStarEngine, prepare_task
+from veilroute.covering import ENGINES, HEURISTICS, AStarEngine, FieldsEngine, prepare_task
 
 WAYS = [(engine, None) for engine in ENGINES] + [("astar", name) for name in HEURISTICS]
 
@@ -46,6 +46,27 @@ def test_arrays_grow_with_the_search_until_they_may_not() -> None:
     assert stopped.lower_bound < best.cost <= stopped.cost
     tiny = AStarEngine(prepare_task(problem), "tour", state_bytes=1)
     assert tiny.find(range(6)).status in ("feasible", "optimal")
+    field = vr.grid_domain(["." * 80] * 80)
+    last = vr.Problem(field, [vr.Trip((0, 0), (79, 79))], [(79, 78)])
+    found = vr.cover(last, last.candidates, engine="astar", heuristic="blind")
+    assert found.num_expanded <= field.num_nodes + 2, "no state twice: it is still known after the arrays have grown"
+    # Each node makes the way to all later ones cheaper, and waits on the open list again; the states are few.
+    edges = [(i, j, 1 if j == i + 1 else 1000 - 2 * i) for j in range(110) for i in range(j)]
+    many = vr.Problem(vr.Domain.from_edges(110, *zip(*edges, strict=True)), [vr.Trip(0, 109)], [108])
+    for memory_bytes, num_expanded in ((1, range(1, 100)), (10**6, range(109, 111))):
+        looks = iter(range(100))
+        found = vr.cover(
+            many, [108], engine="astar", heuristic="blind", memory_bytes=memory_bytes,
+            should_stop=lambda looks=looks: next(looks, None) is None,  # type: ignore[misc]
+        )  # fmt: skip
+        assert found.num_expanded in num_expanded and next(looks, 100) < 10
+
+
+def test_sweeps_are_counted_by_the_search_that_made_them() -> None:
+    task = prepare_task(in_rooms(6, 2))
+    for engine in (AStarEngine(task, "tour"), FieldsEngine(task)):
+        first, again = (engine.find(range(6)).counts.num_sweeps for _ in range(2))
+        assert 0 <= again < first, "what they have found is kept"
 
 
 def test_auto_goes_on_with_fields_and_keeps_to_what_both_have_proved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from veilroute.kernels import jit
+from veilroute.kernels import count_bits, jit
 
 INNER = "from veilroute.kernels.jit import jit\n\nSTEP = {step}\n\n@jit\ndef inner(x):\n    return x + STEP\n"
 OUTER = (
@@ -95,6 +96,14 @@ def test_kernels_work_without_a_cache(house: House, trouble: str) -> None:
         variables = dict.fromkeys(("XDG_CACHE_HOME", "HOME", "NUMBA_CACHE_DIR"), str(house.cache))
     assert house.call(f"import numba\nimport numba.core.caching as c\n{trouble}\n{CALL}", **variables) == "20"
     assert not house.entries()
+
+
+def test_the_time_in_which_a_kernel_is_made_ready_is_counted() -> None:
+    for _ in range(2):
+        began, before = time.monotonic(), jit.ready_seconds()
+        assert jit.specialise(count_bits)(6) == 2
+        spent = jit.ready_seconds() - before
+        assert spent <= time.monotonic() - began and (spent > 0 or "NUMBA_DISABLE_JIT" in os.environ)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from veilroute import Progress, Watch
 from veilroute.covering import KAndEll, as_members, k_and_ell, prepare_task
 from veilroute.partition import (
     ClassSpace,
+    Prices,
     first_partition,
     separate,
 )
@@ -22,6 +24,40 @@ def space_of(problem: vr.Problem, privacy: vr.Privacy, *, m: int | None = None) 
     space = ClassSpace(task := prepare_task(problem), k_and_ell(problem, task, privacy), m=m)
     space.prepare(Watch())
     return space
+
+
+@pytest.mark.parametrize("seed", range(18))
+def test_the_classes_found_are_those_that_do_not_split(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    k, is_loose, num = 2 + seed % 2, seed % 3 > 0, 8
+    square = vr.grid_domain(["....."] * 4)
+    labels = [square.label(node) for node in rng.permutation(20).tolist()]
+    trips = [vr.Trip(labels[0], labels[1]), vr.Trip(labels[2], labels[3], 2.0)][: 1 + seed % 4 // 3]
+    far = np.triu(rng.random((num, num)) < 0.4 + 0.1 * (seed % 5), 1)
+    rule = KAndEll.of(far | far.T, k, "witness" if is_loose else "all-pairs")
+    space = ClassSpace(prepare_task(vr.Problem(square, trips, labels[4 : 4 + num])), rule)
+    space.prepare(Watch())
+    cuts = tuple(as_members(cut) for cut in ((0, 1, 2), (1, 3, 4, 5, 6)))[: seed % 3]
+    prices = Prices(rng.random(num) * 4, cuts, rng.random(len(cuts)) * 2)
+
+    def cliques(group: tuple[int, ...], size: int) -> list[tuple[int, ...]]:
+        return [each for each in combinations(group, size) if space.far[np.ix_(each, each)].sum() == size * (size - 1)]
+
+    def is_class(group: tuple[int, ...]) -> bool:
+        if not is_loose:
+            return len(group) < 2 * k and bool(cliques(group, len(group)))
+        apart = cliques(group, k)
+        return bool(apart) and not any({*one}.isdisjoint(other) for one, other in combinations(apart, 2))
+
+    costs: dict[tuple[int, ...], float] = {}
+    for size in range(k, num + 1):
+        if listed := [group for group in combinations(range(num), size) if is_class(group)]:
+            sets = np.array(listed, dtype=np.int32)
+            costs |= dict(zip(listed, prices.reduce(sets, space.measure(sets, Watch())[1]), strict=True))
+    for threshold in (-2.0, 0.0, 1e9):
+        columns = space.search(prices, threshold, Watch()).columns
+        found = {tuple(row[row >= 0].tolist()): cost for row, cost in zip(columns.sets, columns.reduced, strict=True)}
+        assert found == pytest.approx({group: cost for group, cost in costs.items() if cost <= threshold})
 
 
 def test_cuts_are_odd_and_violated() -> None:
