@@ -270,3 +270,21 @@ def test_what_is_no_partition_is_refused(partition: object, words: str, line5: v
     problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
     with pytest.raises(vr.InvalidInputError, match=words):
         reuse(problem, partition)
+
+
+@pytest.mark.parametrize(
+    ("privacy", "options"),
+    [
+        (vr.Privacy(k=2), {"planner": "reuse"}),
+        (vr.Privacy(k=2), {"planner": "fleet"}),
+        (vr.Privacy(risk=0.5, mechanism="randomised"), {}),
+    ],
+)
+def test_each_walk_that_is_written_down_is_told(
+    later: vr.Problem, earlier: vr.Playbook, privacy: vr.Privacy, options: dict[str, Any]
+) -> None:
+    told: list[vr.Progress] = []
+    more = {"partition": earlier} if options.get("planner") == "reuse" else {}
+    found = vr.solve(later, privacy, progress=told.append, **options, **more)
+    num = len(found.hidden_classes)
+    assert {(0, num), (num - 1, num)} & {(one.done, one.total) for one in told if one.stage == "walks"}
