@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from veilroute.kernels.jit import ready_seconds, specialise
     from veilroute.kernels.regroup import Tours
     from veilroute.kernels.subsets import count_bits
+    from veilroute.kernels.touring import gather_class
 
 # For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
 __getattr__ = lazy_names(__name__, __file__)
