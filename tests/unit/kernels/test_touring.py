@@ -28,7 +28,7 @@ def test_no_member_that_joins_or_leaves_makes_the_class_cheaper(seed: int) -> No
     )
 
     def length(way: list[int]) -> float:
-        return ends[way[0]] + ends[way[-1]] + math.fsum(between[a, b] for a, b in pairwise(way))
+        return float(ends[way[0]] + ends[way[-1]]) + math.fsum(between[a, b] for a, b in pairwise(way))
 
     def value(way: list[int]) -> float:
         """What a class adds, less its prizes; infinite if it is none."""

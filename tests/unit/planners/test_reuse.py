@@ -284,7 +284,7 @@ def test_each_walk_that_is_written_down_is_told(
     later: vr.Problem, earlier: vr.Playbook, privacy: vr.Privacy, options: dict[str, Any]
 ) -> None:
     told: list[vr.Progress] = []
-    more = {"partition": earlier} if options.get("planner") == "reuse" else {}
-    found = vr.solve(later, privacy, progress=told.append, **options, **more)
+    more = options | ({"partition": earlier} if options.get("planner") == "reuse" else {})
+    found = vr.solve(later, privacy, progress=told.append, **more)
     num = len(found.hidden_classes)
     assert {(0, num), (num - 1, num)} & {(one.done, one.total) for one in told if one.stage == "walks"}
