@@ -17,7 +17,7 @@ from reference import adjacency
 from street_samples import little_book, little_town
 from veilroute import Watch
 from veilroute.domain import Turns, with_rules
-from veilroute.replanning import with_contingencies
+from veilroute.replanning import keeps_promise, with_contingencies
 
 
 @pytest.fixture
@@ -30,6 +30,14 @@ def comb() -> vr.Playbook:
     tails, heads = zip(*pairs, *[(b, a) for a, b in pairs], strict=True)
     domain = vr.Domain.from_edges(7, tails, heads, [1] * 12)
     return vr.solve(vr.Problem(domain, [vr.Trip(0, 3)], [4, 5, 6]), vr.Privacy(k=2, ell=1))
+
+
+def test_a_promise_is_about_the_changed_map_too(comb: vr.Playbook) -> None:
+    """4 and 6 are 4 apart, and 2 apart where the roads between them cost less; two of two must be 3 apart."""
+    book = replace(comb, privacy=vr.Privacy(k=2, ell=3))
+    cheaper = change_domain(comb.problem.domain, vr.Closure.of(costs=[(1, 2, 0), (2, 1, 0), (2, 3, 0), (3, 2, 0)]))
+    assert keeps_promise(book, 1, (4, 6))
+    assert not keeps_promise(book, 1, (4, 6), cheaper)
 
 
 def test_the_rest_goes_past_whom_was_not_seen_yet(comb: vr.Playbook) -> None:

@@ -151,6 +151,11 @@ def run_search(space: ClassSpace, first: Grouping, seed: int, work_per_look: int
     return running.grouping()
 
 
+def test_as_many_join_the_first_classes_as_have_room() -> None:
+    first = greedy_partition(make_space(make_building(13), vr.Privacy(7)), Watch())
+    assert [len(members) for members in first.classes] == [12]
+
+
 def test_equal_seeds_give_equal_partitions_however_often_it_pauses() -> None:
     space = make_space(make_building(60), vr.Privacy(3))
     first = greedy_partition(space, Watch())
