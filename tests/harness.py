@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import os
 import sys
 import traceback
 from collections import Counter
@@ -350,7 +351,8 @@ def compare(case: Case, count: Callable[[str], object] = lambda name: None) -> l
                 wrong.append(f"{method.name}: the same input gave other bytes")
         except Exception:
             wrong.append(f"{method.name}: {traceback.format_exc()}")
-    wrong += check_stops(case, tried)
+    # A stop is between kernels, so it shows nothing new of kernels that Python runs, which takes ten times as long.
+    wrong += () if "NUMBA_DISABLE_JIT" in os.environ else check_stops(case, tried)
     wrong += check_covers(case, count)
     return wrong
 
