@@ -86,9 +86,8 @@ $(HELSINKI): | $(VENV)/.installed
 
 test: $(VENV)/.installed-dev
 	@$(MAKE) --no-print-directory extracts || echo "no Helsinki extract: the tests that use it are skipped"
-	$(MAKE) -j2 test-compiling lint html
+	$(MAKE) -j2 doctest test-compiling lint
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(NOT_SLOW) $(COVERED) $(COMPILING:%=--ignore=%)
-	$(MAKE) doctest
 
 test-all:
 	rm -f .coverage .coverage.*
