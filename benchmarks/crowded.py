@@ -26,8 +26,8 @@ from random import Random
 import numpy as np
 
 import veilroute as vr
+from veilroute.base.run import Progress
 from veilroute.domain import Label
-from veilroute.progress import Progress
 
 SEEDS = (1, 2, 3)
 WANTED = {"osm": 0.01, "city": 0.15}

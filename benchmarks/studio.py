@@ -27,7 +27,7 @@ from pathlib import Path
 from studio_client import FINAL, SECRET, Server, endings, fuzz, rss_mb
 from veilroute.domain import WithinDistance, draw_candidates, generate_rooms
 from veilroute.formats import Instance, write_instance
-from veilroute.problem import Privacy, Problem, Trip
+from veilroute.model.problem import Privacy, Problem, Trip
 
 SMALL = b"type octile\nheight 3\nwidth 5\nmap\n.....\n.@.@.\n.....\n"
 PLACES = {"start": "0,0", "goal": "0,4", "candidates": ["2,0", "2,2", "2,4", "0,2"]}

@@ -40,18 +40,15 @@ STEPS = (
     ("cli", "reads the options"),
     ("formats", "reads the file"),
     ("domain", "the map"),
-    ("problem", "the question, checked"),
-    ("solver", "the front door"),
-    ("planners", "the planner of that name"),
+    ("model", "the question, checked"),
+    ("planners", "the planner"),
     ("covering", "base costs"),
     ("partition", "tries classes"),
     ("covering", "their costs"),
-    ("kernels", "sweeps of the graph"),
-    ("partition", "the best classes, the bound"),
-    ("planners", "their walks"),
-    ("solver", "puts it together"),
-    ("metrics", "MAC"),
-    ("playbook", "the result"),
+    ("kernels", "sweeps"),
+    ("partition", "the best of them"),
+    ("planners", "walks"),
+    ("model", "MAC, the playbook"),
     ("cli", "writes it"),
 )
 """One `veilroute plan`: the rooms that it comes through, and what is done there; docs/architecture.rst tells more."""
@@ -65,9 +62,9 @@ LEGEND = {
 
 
 class House(NamedTuple):
-    """What the import contracts say: the rooms, highest first, and who must not import whom for the auditor's sake."""
+    """What the import contracts say: rows of rooms, highest first, and what the auditor must not import."""
 
-    layers: tuple[str, ...]
+    layers: tuple[tuple[str, ...], ...]
     auditing: tuple[str, ...]
     planning: tuple[str, ...]
 
@@ -79,9 +76,10 @@ def read_house() -> House:
     project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = {contract["name"]: contract for contract in project["tool"]["importlinter"]["contracts"]}
     (layers,) = (contract["layers"] for contract in contracts.values() if contract["type"] == "layers")
-    apart = contracts["the auditor imports no solver code"]
+    apart = contracts["the auditor imports model, world and base only: no solver code"]
     sides = (apart["source_modules"], apart["forbidden_modules"])
-    return House(tuple(layers), *(tuple(name.removeprefix("veilroute.") for name in side) for side in sides))
+    rows = tuple(tuple(row.split(" : ")) for row in layers)
+    return House(rows, *(tuple(name.removeprefix("veilroute.") for name in side) for side in sides))
 
 
 def rooms_sha256() -> str:
@@ -89,22 +87,23 @@ def rooms_sha256() -> str:
 
 
 def draw_rooms(path: Path) -> None:
-    """A row for each room, which imports only from rows below; across them, from left to right, the steps of a plan."""
+    """A row for each layer, whose rooms import from rows below; across them, left to right, the steps of a plan."""
     house = read_house()
-    heights = {room: -number for number, room in enumerate(house.layers)}
-    width, bottom = 4.8 + 0.86 * len(STEPS), -len(heights) - 0.3
+    heights = {room: -number for number, row in enumerate(house.layers) for room in row}
+    rooms_width = 5.6
+    width, bottom = rooms_width + 1.8 + 0.86 * len(STEPS), -len(house.layers) - 0.3
     with mpl.rc_context({"font.family": "DejaVu Sans", "font.size": 9}):
-        figure = Figure(figsize=(11, 0.36 * len(heights) + 0.6))
+        figure = Figure(figsize=(11, 0.5 * len(house.layers) + 0.8))
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set(xlim=(-0.15, width + 0.2), ylim=(bottom - 0.5, 0.9))
         axes.set_axis_off()
-        for room, height in heights.items():
-            is_package = (DOCS.parent / "src" / "veilroute" / room).is_dir()
-            draw_box(axes, 0, height, 3.0, COLOURS[house.kind(room)])
-            name, weight = (f"{room}/", "bold") if is_package else (f"{room}.py", "normal")
-            axes.text(1.5, height, name, ha="center", va="center", weight=weight)
-            axes.plot((3.2, width), (height, height), color="#dddddd", lw=0.6, zorder=0)
-        spots = [(3.8 + 0.86 * number, heights[room]) for number, (room, _) in enumerate(STEPS)]
+        for height, row in zip(range(0, -len(house.layers), -1), house.layers, strict=True):
+            share = rooms_width / len(row)
+            for at, room in enumerate(row):
+                draw_box(axes, at * share, height, share - 0.2, COLOURS[house.kind(room)])
+                axes.text((at + 0.5) * share - 0.1, height, f"{room}/", ha="center", va="center", size=8)
+            axes.plot((rooms_width + 0.2, width), (height, height), color="#dddddd", lw=0.6, zorder=0)
+        spots = [(rooms_width + 0.8 + 0.86 * number, heights[room]) for number, (room, _) in enumerate(STEPS)]
         for spot, following in pairwise(spots):
             arrow = {"arrowstyle": "-|>", "color": "#1f5f99", "shrinkA": 7, "shrinkB": 7}
             axes.annotate("", following, spot, arrowprops=arrow)

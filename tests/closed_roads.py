@@ -13,8 +13,8 @@ import veilroute as vr
 from reference import Adjacency, adjacency, covering_cost, distances
 from reference import qualifies as keeps
 from veilroute.auditing import ClaimVerdict, WalkingMap, audit_replan, find_watchers
-from veilroute.closures import replan_from_dict
-from veilroute.replanning import change_domain, replan_alone
+from veilroute.model.closure import replan_from_dict
+from veilroute.planners.replan import change_domain, replan_alone
 
 __all__ = ["Best", "audited", "best_rest", "change_domain", "changed_graph", "check_walk", "draw_closure"]
 __all__ += ["replan_from_dict", "watchers_of"]

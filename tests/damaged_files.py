@@ -188,10 +188,10 @@ def make_samples(folder: Path) -> list[Sample]:
         add("p.json", book.to_json(embed_domain=False), "audit OF --domain a.map", beside=the_map)
     books = [little_book(), little_book(m=3), two_trip_book()]
     moved = "replan OF --class 1 --at 105 --closed 105,106 -o out.txt"
-    for book in (*books, exposed_book(), *(book.with_contingencies(worst=2) for book in books)):
+    for book in (*books, exposed_book(), *(vr.with_contingencies(book, worst=2) for book in books)):
         more = [] if len(book.trips) > 1 or len(book.candidates) == 3 else [moved]
         add("q.json", book.to_json(), *read, *tell, *carry, *more, stdin="102\n")
-    rest = json.dumps(replan_file(books[0], books[0].replan(1, 105, closed=[(105, 106)])))
+    rest = json.dumps(replan_file(books[0], vr.replan(books[0], 1, 105, closed=[(105, 106)])))
     again = "replan q.json --class 1 --at 105 --closed-nodes 104 --after OF --json"
     add("r.json", rest, again, beside=[("q.json", books[0].to_json().decode())])
     index = json.dumps({"a.map": str(folder / "a.map"), "den101d.map": str(folder / "a.map")})

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from veilroute import journal
+from veilroute.base import journal
 
 FORMAT = "test-journal/1"
 

@@ -8,8 +8,20 @@ from itertools import chain
 from typing import Any
 
 import veilroute as vr
-from veilroute.entries import IDENTITIES, TRIPS, Entry, Gap, Identity, Place, Spot, entry_from_dict, entry_of, places_of
-from veilroute.linking import Linking, Roster
+from veilroute.ledger.intersection import Linking
+from veilroute.model.entry import (
+    IDENTITIES,
+    TRIPS,
+    Entry,
+    Gap,
+    Identity,
+    Place,
+    Spot,
+    entry_from_dict,
+    entry_of,
+    places_of,
+)
+from veilroute.model.identities import Roster
 
 __all__ = ["IDENTITIES", "TRIPS", "Entry", "Gap", "Identity", "Linking", "Place", "Roster", "Spot"]
 __all__ += ["book_of", "entry", "entry_from_dict", "entry_of", "left_of", "places_of", "plan", "town"]

@@ -67,14 +67,25 @@ FIRST_TESTS = 12
 #: A kernel with a fault, and those that call it, may take so long to compile.
 COMPILING_S = 240
 
-#: Modules that stand at the root today, and the rooms that they will move to.
-ROOMS = {
-    "base": "errors arrays checks jsontext keys registry progress cluster lazy __init__ __main__ veilroute_start",
-    "model": "problem rules playbook certificate closures metrics days underway areas exposure",
-    "ledger": "ledger entries accounting shortfalls foresight journal",
-    "linking": "linking",
-    "replanning": "replanning lookalikes",
-    "analysis": "solver frontier pairs posterior",
+#: Where modules stood when the faults were drawn, by the room they counted to: the draw, and the list of equivalent
+#: faults, stay the same when code moves. Two modules that were one are drawn as that one.
+MOVED = """
+base: base.errors=errors base.arrays=arrays base.checks=checks base.io=jsontext base.keys=keys base.registry=registry
+    base.run=progress base.cluster=cluster base.lazy=lazy
+model: model.problem=problem model.rules=rules model.playbook=playbook model.certificate=certificate
+    model.closure=closures model.metrics=metrics model.day=days model.day_state=underway model.areas=areas
+    model.exposure=exposure
+ledger: ledger.ledger=ledger model.entry=entries ledger.composition=accounting ledger.explain=shortfalls
+    ledger.what_if=foresight base.journal=journal
+linking: ledger.intersection=linking model.identities=linking
+replanning: planners.replan=replanning planners.lookalikes=lookalikes
+analysis: planners.solve=solver planners.sights=posterior analysis.frontier=frontier analysis.all_pairs=pairs
+    analysis.posterior=posterior analysis.obstacles=diagnosis analysis.observers=adversary.observers
+"""
+DRAWN_AS = {
+    f"veilroute.{new}": (room, f"veilroute.{old}")
+    for room, names in re.findall(r"^(\w+): ((?:.|\n    )+)", MOVED, re.MULTILINE)
+    for new, old in (name.split("=") for name in names.split())
 }
 GROUPS = {
     "engine": ("partition", "covering", "kernels", "planners"),
@@ -100,7 +111,7 @@ class Mutant:
     @property
     def key(self) -> str:
         """What tells it from all others, even after lines have moved."""
-        return f"{self.module} | {self.text} | {self.old} -> {self.new}"
+        return f"{drawn_as(self.module)} | {self.text} | {self.old} -> {self.new}"
 
 
 def is_kernel(mutant: Mutant) -> bool:
@@ -110,10 +121,14 @@ def is_kernel(mutant: Mutant) -> bool:
 
 def room_of(path: Path) -> str:
     """The room of a source file."""
+    module = ".".join(path.relative_to(SOURCES).with_suffix("").parts)
     inside = path.relative_to(SOURCES).parts
-    if len(inside) > 2:
-        return inside[1]
-    return next((room for room, names in ROOMS.items() if path.stem in names.split()), "analysis")
+    return DRAWN_AS[module][0] if module in DRAWN_AS else inside[1] if len(inside) > 2 else "base"
+
+
+def drawn_as(module: str) -> str:
+    """What a module was called when the faults were drawn."""
+    return DRAWN_AS[module][1] if module in DRAWN_AS else module
 
 
 # ---------------------------------------------------------------------------------------------------------- planting
@@ -300,7 +315,7 @@ def draw(number: int, seed: int, rooms: tuple[str, ...] = ()) -> list[Mutant]:
         room = room_of(path)
         sizes[room] += count_code(path)
         for each in find_mutants(path):
-            kinds = by_line[room].setdefault((each.module, each.text), defaultdict(list))
+            kinds = by_line[room].setdefault((drawn_as(each.module), each.text), defaultdict(list))
             kinds[each.operator].append(each)
     drawn: list[Mutant] = []
     total = sum(sizes.values())

@@ -96,7 +96,7 @@ def drive(book: vr.Playbook, number: int, trip: int, events: list[Event], *, by_
             if not is_told or walked[here] in closure.nodes:
                 return {}
         is_hit = any(changes(closure, walk[here:]) for walk in walks.values())
-        found = book.replan(
+        found = vr.replan(book,
             number, walked[here], position=here, trip=trip, closed=closure.roads, closed_one_way=closure.one_way,
             closed_nodes=closure.nodes, costs=closure.costs, choice=None if by_rule else choice, after=last,
         )  # fmt: skip
@@ -114,7 +114,7 @@ def changes(closure: vr.Closure, walk: Nodes) -> bool:
 
 
 class Seen(NamedTuple):
-    """What an observer makes of a way, listed, as :class:`veilroute.closures.Sighting` has it."""
+    """What an observer makes of a way, listed, as :class:`veilroute.model.closure.Sighting` has it."""
 
     looks_like: tuple[int, ...]
     may_look_like: tuple[int, ...]

@@ -15,9 +15,9 @@ from functools import cached_property
 from itertools import combinations, pairwise, product
 
 import veilroute as vr
-from veilroute.arrays import Flags
+from veilroute.base.arrays import Flags
 from veilroute.domain.turns import Turns
-from veilroute.rules import KAndEll
+from veilroute.model.rules import KAndEll
 
 Adjacency = list[list[tuple[int, float]]]
 Past = tuple[int, ...]  #: the last nodes of a walk, as many as the rules for turns can ask for

@@ -332,9 +332,9 @@ def drive_around(rng: Random, weeks: Weeks, book: vr.Playbook, date: str) -> Non
     if len(route) < 2:
         return
     at = rng.randrange(len(route) - 1)
-    found = book.replan(number, route[at], position=at, closed=[route[at : at + 2]])
+    found = vr.replan(book, number, route[at], position=at, closed=[route[at : at + 2]])
     if found.choice is None:
-        found = book.replan(number, route[at], position=at, closed=[route[at : at + 2]], choice="go-on")
+        found = vr.replan(book, number, route[at], position=at, closed=[route[at : at + 2]], choice="go-on")
     if found.choice is not None:
         walks = {member: (("detour", *found.walk_of(member)),) for member in found.still_hidden}
         enter(rng, weeks, street.DayOut(book, instead=walks.get), date, partial(weeks.ledger.add_replan, book, found))
@@ -484,7 +484,7 @@ def replans(rng: Random) -> Rows:
             ("replan, all go on", "go-on", "go-on"),
         ):
             with suppress(vr.InvalidInputError, vr.TooLargeError):
-                rows += street.compare_detours(book, name, news, choice=choice, otherwise=otherwise)
+                rows += street.compare_detours(book, name, news, choice=choice, otherwise=otherwise, replan=vr.replan)
     return rows
 
 
@@ -496,7 +496,7 @@ def contingencies(rng: Random) -> Rows:
     routes = [group.routes[0].nodes for group in book.hidden_classes if len(group.routes[0]) > 1]
     roads = list({frozenset(road): road for road in (rng.choice(list(pairwise(nodes))) for nodes in routes)}.values())
     try:
-        return judge_book(book.with_contingencies(roads))
+        return judge_book(vr.with_contingencies(book, roads))
     except (vr.InvalidInputError, vr.TooLargeError):
         return []
 

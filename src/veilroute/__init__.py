@@ -4,33 +4,23 @@
 >>> domain = vr.generate_rooms(seed=7)
 """
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import veilroute_start
 
 if veilroute_start.is_run_as_module():  # before the imports, which take longest
     veilroute_start.prepare()
 
-from veilroute import adversary as adversary
+from veilroute import analysis as analysis
+from veilroute.analysis.all_pairs import CandidateOutcome, PairOutcome, PairSurvey, survey_pairs
+from veilroute.analysis.frontier import Frontier, FrontierPoint, frontier
+from veilroute.analysis.obstacles import Obstacle, find_obstacles
+from veilroute.analysis.posterior import RiskReport
+from veilroute.analysis.posterior import measure_risk as risk
 from veilroute.auditing import AuditReport, DayReport, LinkedReport, audit_day, audit_linked
 from veilroute.auditing import audit_playbook as audit
-from veilroute.certificate import Certificate, Cut, DualPrices
-from veilroute.closures import Closure, Replan, Way
-from veilroute.covering import Cover, cover
-from veilroute.days import Customer, Day, Terms, Tour, Van, read_day
-from veilroute.diagnosis import Obstacle, find_obstacles
-from veilroute.domain import (
-    Anchor,
-    AtNode,
-    Domain,
-    Explicit,
-    LineOfSight,
-    Visibility,
-    WithinDistance,
-    draw_candidates,
-    generate_rooms,
-    generate_streets,
-    grid_domain,
-)
-from veilroute.errors import (
+from veilroute.base.errors import (
     BrokenPromiseError,
     DownloadError,
     FallsShortError,
@@ -46,8 +36,24 @@ from veilroute.errors import (
     UnsafeLedgerError,
     VeilrouteError,
 )
+from veilroute.base.keys import Key, new_key, read_key
+from veilroute.base.lazy import lazy_names
+from veilroute.base.run import Incumbent, OutOfTimeError, Progress, Watch
+from veilroute.covering import Cover, cover
+from veilroute.domain import (
+    Anchor,
+    AtNode,
+    Domain,
+    Explicit,
+    LineOfSight,
+    Visibility,
+    WithinDistance,
+    draw_candidates,
+    generate_rooms,
+    generate_streets,
+    grid_domain,
+)
 from veilroute.fleet import Exposure, Simulation, dispatch, exposure, pad, redispatch, simulate_days
-from veilroute.foresight import WhatIf, what_if
 from veilroute.formats import (
     Instance,
     domain_from_osmnx,
@@ -64,21 +70,44 @@ from veilroute.formats import (
     write_movingai,
     write_network,
 )
-from veilroute.frontier import Frontier, FrontierPoint, frontier
-from veilroute.keys import Key, new_key, read_key
-from veilroute.ledger import Ledger, LedgerReport, new_ledger, read_ledger
-from veilroute.pairs import CandidateOutcome, PairOutcome, PairSurvey, survey_pairs
-from veilroute.playbook import Claims, Playbook, PlaybookClass, Route, playbook_from_json, read_playbook
-from veilroute.posterior import RiskReport
-from veilroute.posterior import measure_risk as risk
-from veilroute.problem import Past, Privacy, Problem, Trip
-from veilroute.progress import Incumbent, OutOfTimeError, Progress, Watch
-from veilroute.rules import Rule
-from veilroute.solver import extend_playbook, playbook_from_classes, solve
+from veilroute.ledger.ledger import Ledger, LedgerReport, new_ledger, read_ledger
+from veilroute.ledger.what_if import WhatIf, what_if
+from veilroute.model.certificate import Certificate, Cut, DualPrices
+from veilroute.model.closure import Closure, Replan, Way
+from veilroute.model.day import Customer, Day, Terms, Tour, Van, read_day
+from veilroute.model.day_state import Shortage, Stand, Underway
+from veilroute.model.playbook import Claims, Playbook, PlaybookClass, Route, playbook_from_json, read_playbook
+from veilroute.model.problem import Past, Privacy, Problem, Trip
+from veilroute.model.rules import Rule
+from veilroute.planners.solve import extend_playbook, playbook_from_classes, solve
 from veilroute.streets import NetworkReport, StreetNetwork
-from veilroute.underway import Shortage, Stand, Underway
+
+if TYPE_CHECKING:
+    from veilroute.planners.replan import replan, with_contingencies
+
+# These load the kernels, which takes time: they are imported when they are wanted.
+__getattr__ = lazy_names(__name__, __file__)
 
 __version__ = "0.1.0"
+
+
+def _show_in_notebooks() -> None:
+    """Have notebooks draw playbooks, audits and frontiers. Pictures stand above what they show, so it is said here."""
+
+    def shown_by(name: str) -> Callable[[Any], str]:
+        def show(shown: Any) -> str:
+            from veilroute.plotting import notebook
+
+            html: str = getattr(notebook, name)(shown)
+            return html
+
+        return show
+
+    for kind, name in ((Playbook, "playbook_html"), (AuditReport, "audit_html"), (Frontier, "frontier_html")):
+        setattr(kind, "_repr_html_", shown_by(name))  # noqa: B010 (these are frozen for users, and typed)
+
+
+_show_in_notebooks()
 
 __all__ = [
     "Anchor", "AtNode", "AuditReport", "BrokenPromiseError", "CandidateOutcome", "Certificate", "Claims", "Closure",
@@ -94,6 +123,6 @@ __all__ = [
     "frontier", "generate_rooms", "generate_streets", "grid_domain", "new_key", "new_ledger", "pad",
     "playbook_from_classes", "playbook_from_json", "read_area", "read_day", "read_dimacs", "read_edge_list",
     "read_graphml", "read_instance", "read_key", "read_ledger", "read_movingai", "read_network", "read_osm",
-    "read_playbook", "read_scenarios", "redispatch", "risk", "simulate_days", "solve", "survey_pairs", "what_if",
-    "write_instance", "write_movingai", "write_network",
+    "read_playbook", "read_scenarios", "redispatch", "replan", "risk", "simulate_days", "solve", "survey_pairs",
+    "what_if", "with_contingencies", "write_instance", "write_movingai", "write_network",
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from drawn_books import triangle_book
 from street_samples import exposed_book, little_book, two_trip_book
 from studio_books import ways_of
 from veilroute import BrokenPromiseError, Key, VeilrouteError
-from veilroute.adversary import Bayesian
+from veilroute.analysis import Bayesian
 from veilroute.auditing import is_hidden
 from veilroute.cli import find_secret
 from veilroute.domain import Label, label_text

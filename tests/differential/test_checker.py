@@ -181,7 +181,7 @@ HONEST: dict[str, Callable[[], vr.Playbook]] = {
     "town, somebody exposed": exposed_book,
     **{f"metres {each}": partial(in_metres, each) for each in ("driving", "walking", "straight")},
     **{f"turns {each}": partial(turns_book, each) for each in ("dead-ends", "never", "allow")},
-    "detours": lambda: rooms_book(vr.Privacy(k=2)).with_contingencies(worst=1),
+    "detours": lambda: vr.with_contingencies(rooms_book(vr.Privacy(k=2)), worst=1),
 }  # fmt: skip
 
 

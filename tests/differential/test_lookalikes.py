@@ -54,20 +54,21 @@ def test_every_class_at_every_place_says_what_an_observer_can_find_out(num: int)
             for position, node in enumerate(shared):
                 if node in closure["closed_nodes"]:
                     continue
-                made = book.replan(at, node, position=position, **closure)
+                made = vr.replan(book, at, node, position=position, **closure)
                 alike += check(book, made, seers) > 1
                 replans += 1
                 if made.choice is not None and rng.random() < 0.3:
                     whole = made.walked[:-1] + made.route
                     then = rng.randrange(position, len(whole))
                     again = draw_closure(rng, book, whole[then:]) | {"costs": [], "closed_nodes": []}
-                    after = made if rng.random() < 0.7 else book.replan(
+                    after = made if rng.random() < 0.7 else vr.replan(book,
                         at, node, position=position, choice="give-up", **closure
                     )  # fmt: skip
                     whole = after.walked[:-1] + after.route
                     if then < len(whole) and whole[then] not in closure["closed_nodes"]:
                         alike += (
-                            check(book, book.replan(at, whole[then], position=then, after=after, **again), seers) > 1
+                            check(book, vr.replan(book, at, whole[then], position=then, after=after, **again), seers)
+                            > 1
                         )
                         chained += 1
     assert replans > 10 * num and alike > num and chained > num
@@ -79,10 +80,10 @@ def test_others_are_expected_where_the_rule_leads_them() -> None:
     problem = vr.Problem(domain, [vr.Trip((2, 4), (0, 0))], places)
     book = vr.solve(problem, vr.Privacy(risk=0.5, mechanism="randomised"))
     seers = seers_of(book, places)
-    given_up = book.replan(1, (2, 4), position=0, closed=[((2, 4), (1, 4))], choice="give-up")
-    assert check(book, book.replan(1, (0, 1), closed=[((0, 1), (0, 0))], after=given_up), seers) == 3
-    assert check(book, book.replan(3, (2, 2), closed_nodes=[(2, 4)]), seers) == 1
-    assert check(book, book.replan(3, (1, 2), closed=[((2, 4), (2, 3)), ((2, 2), (2, 1))]), seers) == 2
+    given_up = vr.replan(book, 1, (2, 4), position=0, closed=[((2, 4), (1, 4))], choice="give-up")
+    assert check(book, vr.replan(book, 1, (0, 1), closed=[((0, 1), (0, 0))], after=given_up), seers) == 3
+    assert check(book, vr.replan(book, 3, (2, 2), closed_nodes=[(2, 4)]), seers) == 1
+    assert check(book, vr.replan(book, 3, (1, 2), closed=[((2, 4), (2, 3)), ((2, 2), (2, 1))]), seers) == 2
 
 
 @pytest.mark.parametrize("num", [10, pytest.param(100, marks=pytest.mark.slow)])
@@ -95,7 +96,7 @@ def test_contingencies_say_what_an_observer_can_find_out(num: int) -> None:
             continue
         done += 1
         seers = seers_of(book, book.candidates)
-        made = book.with_contingencies(worst=4)
+        made = vr.with_contingencies(book, worst=4)
         for entry in made.contingencies:
             same_road = {each.number: each for each in made.contingencies if each.closure == entry.closure}
             for choice in ("go-on", "give-up"):

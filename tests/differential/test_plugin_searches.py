@@ -13,9 +13,9 @@ from hypothesis import given, settings
 import veilroute as vr
 from strategies import privacies, problems
 from veilroute import Watch
+from veilroute.base.registry import Plugin
 from veilroute.covering import HEURISTICS, AStarEngine, k_and_ell, prepare_task
 from veilroute.partition import MERGE_ORDERS, partition_merge_bb
-from veilroute.registry import Plugin
 
 COST_ASC = runpy.run_path(str(Path(__file__).resolve().parents[2] / "docs" / "examples" / "cost_asc.py"))["cost_asc"]
 

@@ -58,7 +58,7 @@ def drawn_replan(rng: Random, book: vr.Playbook) -> vr.Replan:
         position = rng.randrange(first, len(way))
         closure = draw_closure(rng, book, way[position:])
         try:
-            made = book.replan(number, way[position], position=position, trip=trip, after=after, **closure)
+            made = vr.replan(book, number, way[position], position=position, trip=trip, after=after, **closure)
         except vr.InvalidInputError as error:
             # A cost for an edge that an earlier closure closed, or a way that comes back to the node and closes it.
             assert "open" in str(error) or "stands" in str(error), error
@@ -116,7 +116,7 @@ def test_a_shared_beginning_is_the_best_of_all(num: int) -> None:
         way = book.hidden_classes[number - 1].shared(trip)
         position = rng.randrange(len(way))
         closure = {name: value for name, value in draw_closure(rng, book, way[position:]).items() if name != "costs"}
-        entry = book.replan(number, way[position], position=position, trip=trip, **closure)
+        entry = vr.replan(book, number, way[position], position=position, trip=trip, **closure)
         assert [v.evidence for v in audit_replan(book, entry) if not v.holds] == []
         if entry.going_on.route:
             check_walk(book, entry, entry.going_on)

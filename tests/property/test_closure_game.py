@@ -72,7 +72,7 @@ def strategies(book: vr.Playbook, number: int) -> Iterator[Round]:
                     if position == state.position:
                         stack.append(state._replace(closed=closed))
                     continue
-                made = book.replan(number, state.way[position], position=position, closed=closed, after=state.made)
+                made = vr.replan(book, number, state.way[position], position=position, closed=closed, after=state.made)
                 stack.append(Round(made, made.walked[:-1] + made.route, position, closed))
 
 

@@ -183,7 +183,7 @@ def test_f1_copies_of_what_members_share_are_refused() -> None:
 
 
 def test_f1_detours_have_no_ways_of_single_members() -> None:
-    book = little_book().with_contingencies(worst=1)
+    book = vr.with_contingencies(little_book(), worst=1)
     data = data_of(book)
     for way in (data["contingencies"][0], data["contingencies"][0]["going_on"]):
         way["member_routes"] = [
@@ -268,7 +268,7 @@ def test_f7_cosmetic_edits_draw_nothing_again() -> None:
 
 def test_f7_contingencies_draw_nothing_again() -> None:
     book = triangle_book()
-    more = book.with_contingencies(worst=1)
+    more = vr.with_contingencies(book, worst=1)
     assert more.contingencies
     for day in DAYS:
         for place in book.candidates:

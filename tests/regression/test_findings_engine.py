@@ -9,7 +9,7 @@ import pytest
 
 import veilroute as vr
 from plain_areas import PlainProblem, told_by_file
-from veilroute.adversary import watch_playbook
+from veilroute.analysis import watch_playbook
 from veilroute.domain import with_rules
 
 

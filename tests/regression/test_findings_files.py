@@ -241,7 +241,7 @@ def test_ctrl_c_while_python_imports_ends_with_one_line(form: str) -> None:
     )  # fmt: skip
     assert running.stderr is not None
     for line in running.stderr:
-        if "veilroute.errors" in line:
+        if "veilroute.base.errors" in line:
             break
     running.send_signal(2)
     said = [line for line in running.stderr.read().splitlines() if not line.startswith("import time:")]

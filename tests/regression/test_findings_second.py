@@ -130,7 +130,7 @@ def test_a_replan_counts_places_and_not_names() -> None:
     problem = vr.Problem(domain, [vr.Trip("S", "G")], places)
     route = ["S", "A", "D", "Y", "E", "F", "G"]
     book = vr.playbook_from_classes(problem, vr.Privacy(k=2), [{"members": places, "route": route}])
-    found = book.replan(1, "A", closed=[("D", "Y")])
+    found = vr.replan(book, 1, "A", closed=[("D", "Y")])
     assert found.still_hidden == ("E", "F")
     assert found.qualifies
     assert all(claim.holds for claim in audited(book, found))
@@ -147,7 +147,7 @@ def test_a_replan_covers_as_many_as_it_can_and_drops_nobody_to_keep_the_promise(
     problem = vr.Problem(domain, [vr.Trip("S", "G")], ["A", "B", "C", "D"], prior=[4, 4, 1, 1])
     route = ["S", "A", "B", "A", "C", "D", "G"]
     book = vr.playbook_from_classes(problem, vr.Privacy(risk=0.5), [{"members": ["A", "B", "C", "D"], "route": route}])
-    found = book.replan(1, "S", position=0, closed=[("A", "B")])
+    found = vr.replan(book, 1, "S", position=0, closed=[("A", "B")])
     assert found.going_on.left == ("A", "C", "D")
     assert (found.qualifies, found.choice) == (False, None)
 

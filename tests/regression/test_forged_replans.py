@@ -120,7 +120,7 @@ def honest_replans(rng: Random) -> Iterator[tuple[vr.Playbook, vr.Replan]]:
             position = rng.randrange(first, len(way))
             closure = draw_closure(rng, book, way[position:]) | {"costs": [], "closed_nodes": []}
             choice = rng.choice([None, "give-up"])
-            made = book.replan(number, way[position], position=position, after=made, choice=choice, **closure)
+            made = vr.replan(book, number, way[position], position=position, after=made, choice=choice, **closure)
             if made.choice is None:
                 break
             way, first = made.walked[:-1] + made.route, made.position
@@ -339,7 +339,9 @@ def test_forged_rests_of_days_are_refused_or_true(num: int, tmp_path: Path) -> N
     one, other, *_ = (at for at, tour in enumerate(day.tours) if tour.stops)
     rests.append(vr.redispatch(book, day, at=eight + 90, broken=[one + 1], choice="go-on"))
     last = day.tours[other].stops[-1]
-    rests += [vr.redispatch(book, day, at=eight + 60, closed_nodes=[last], choice=each) for each in vr.closures.CHOICES]
+    rests += [
+        vr.redispatch(book, day, at=eight + 60, closed_nodes=[last], choice=each) for each in ("go-on", "give-up")
+    ]
 
     def is_accepted(rest: vr.Day) -> bool:
         def dispatcher(_: object) -> dict[str, bytes]:

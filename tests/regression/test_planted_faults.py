@@ -602,7 +602,7 @@ def test_a_detour_is_legal_and_paid_for() -> None:
     made = next(
         made
         for at in range(1, len(shared) - 1)
-        for made in [book.replan(1, shared[at], position=at, closed=[shared[at : at + 2]])]
+        for made in [vr.replan(book, 1, shared[at], position=at, closed=[shared[at : at + 2]])]
         if len(made.going_on.route) > 2
     )
 

@@ -47,8 +47,8 @@ def test_the_observer_shares_no_definition() -> None:
     source = Path(street.__file__).read_text()
     imports = [line for line in source.splitlines() if line.startswith(("import veilroute", "from veilroute"))]
     assert sorted(imports) == [
-        "from veilroute.errors import BrokenPromiseError, NotAnonymizedError",
-        "from veilroute.keys import Key",
+        "from veilroute.base.errors import BrokenPromiseError, NotAnonymizedError",
+        "from veilroute.base.keys import Key",
     ]
 
 

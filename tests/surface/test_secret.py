@@ -154,7 +154,7 @@ class ToldError(Exception):
     "place",
     [
         "veilroute.cli.route.find_secret",
-        "veilroute.playbook.Playbook.route_for",
+        "veilroute.model.playbook.Playbook.route_for",
         "veilroute.cli.route.is_hidden",
         "veilroute.cli.route._route_text",
         "veilroute.cli.route.emit",

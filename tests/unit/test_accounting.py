@@ -13,7 +13,7 @@ import pytest
 
 import veilroute as vr
 from drawn_books import PLACES, triangle_book
-from veilroute.accounting import Knowledge, account_draws
+from veilroute.ledger.composition import Knowledge, account_draws
 
 Channel = dict[Any, dict[Any, float]]  #: per place how probable each class is
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from veilroute.areas import has_apart, heaviest_area, maximal_areas
+from veilroute.model.areas import has_apart, heaviest_area, maximal_areas
 
 
 def draw_close(rng: Random) -> list[int]:

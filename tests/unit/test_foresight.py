@@ -111,7 +111,7 @@ def test_who_drops_out_on_the_way_is_gone_for_the_others(tmp_path: Path) -> None
     ledger = vr.new_ledger(tmp_path / "ledger.jsonl").add(book, day="2026-11-16")
     group = book.hidden_classes[0]
     *kept, lost = group.members
-    found = book.replan(1, at=group.shared(0)[0], position=0, closed_nodes=[lost], choice="go-on")
+    found = vr.replan(book, 1, at=group.shared(0)[0], position=0, closed_nodes=[lost], choice="go-on")
     assert found.dropped == (lost,)
     after = ledger.add_replan(book, found, day="2026-11-17", anyway=True)
     entry = after.entries[-1]
@@ -126,7 +126,7 @@ def test_who_drops_out_on_the_way_is_gone_for_the_others(tmp_path: Path) -> None
 def test_what_is_not_entered(tmp_path: Path) -> None:
     book = vr.solve(vr.Problem(TOWN, [TRIPS[0]], PLACES[:4]), vr.Privacy(k=2))
     ledger = vr.new_ledger(tmp_path / "ledger.jsonl")
-    found = book.replan(1, at=book.trips[0].start, position=0, closed=[((0, 0), (0, 1))])
+    found = vr.replan(book, 1, at=book.trips[0].start, position=0, closed=[((0, 0), (0, 1))])
     with pytest.raises(vr.UnsafeLedgerError, match="not in the ledger"):
         ledger.add_replan(book, found)
     ledger, drawn = ledger.add(book, day="2026-11-16"), triangle_book()

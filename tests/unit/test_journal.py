@@ -21,7 +21,8 @@ from typing import Any
 import pytest
 
 from journal_writers import FORMAT, entry_of, start
-from veilroute import FileFormatError, InvalidInputError, journal
+from veilroute import FileFormatError, InvalidInputError
+from veilroute.base import journal
 
 POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="signals, permissions and special files of POSIX")
 ENTRIES: list[dict[str, Any]] = [

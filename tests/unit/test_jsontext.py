@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veilroute import FileFormatError, InvalidInputError
-from veilroute.errors import shorten
-from veilroute.jsontext import measure, parse_json, read_bytes, staging
+from veilroute.base.errors import shorten
+from veilroute.base.io import measure, parse_json, read_bytes, staging
 
 KEYS = st.text(alphabet='ab":\\{[é', max_size=3)
 TREES = st.recursive(

@@ -22,7 +22,7 @@ import pytest
 import veilroute as vr
 from drawn_books import PLACES, triangle_book
 from veilroute import playbook_from_json
-from veilroute.keys import draw, occasion_bytes
+from veilroute.base.keys import draw, occasion_bytes
 
 KEY = vr.Key(bytes(range(32)))
 GOLDEN = "553702b993bd5cdf06b30d5344fee19fdb85d10d233664206fea789846999804"
@@ -299,7 +299,7 @@ def test_a_key_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch
     def refuse(*given: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("veilroute.keys.os.fdopen", refuse)
+    monkeypatch.setattr("veilroute.base.keys.os.fdopen", refuse)
     with pytest.raises(vr.FileFormatError, match="No space left"):
         vr.new_key(tmp_path / "key")
     assert not (tmp_path / "key").exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import veilroute as vr
-from veilroute.metrics import anonymized_path_ratio, local_anonymity, mean_anonymization_cost, weighted_mean
+from veilroute.model.metrics import anonymized_path_ratio, local_anonymity, mean_anonymization_cost, weighted_mean
 
 
 def test_measures_by_hand() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.domain import visibility_from_dict
-from veilroute.problem import names_sha256, places_sha256
+from veilroute.model.problem import names_sha256, places_sha256
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import pytest
 import veilroute as vr
 from plugin_packages import install
 from veilroute import InvalidInputError, PluginError, UnknownMethodError
+from veilroute.base.registry import read_option
 from veilroute.covering import HEURISTICS
 from veilroute.partition import MERGE_ORDERS, PARTITIONERS
 from veilroute.planners import PLANNERS
-from veilroute.registry import read_option
 
 TWOS = """
 from veilroute.partition import Partition
@@ -169,8 +169,8 @@ def test_built_in_methods_do_not_wait_for_packages_and_the_auditor_never_asks(pa
     script = (
         f"import sys; sys.path.append({str(packages)!r})\n"
         "def refuse(*given, **options): raise SystemExit('packages were looked through')\n"
-        "import veilroute as vr, veilroute.registry\n"
-        "veilroute.registry.Registry._offers = refuse\n"
+        "import veilroute as vr, veilroute.base.registry\n"
+        "veilroute.base.registry.Registry._offers = refuse\n"
         "problem = vr.Problem(vr.grid_domain(['....'] * 3), [vr.Trip((0, 0), (2, 3))], [(1, 1), (1, 2)])\n"
         "playbook = vr.solve(problem, planner='pbp', partitioner='merge-bb', heuristic='tour')\n"
         "from dataclasses import replace\n"

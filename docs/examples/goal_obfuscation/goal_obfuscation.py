@@ -27,7 +27,7 @@ from statistics import fmean
 import numpy as np
 
 import veilroute as vr
-from veilroute.adversary import WatchReport, watch_by_fraction, watch_playbook
+from veilroute.analysis import WatchReport, watch_by_fraction, watch_playbook
 from veilroute.bench import Table, find_terrain
 from veilroute.bench.table import counted
 from veilroute.domain import Label

@@ -32,11 +32,11 @@ from statistics import fmean, stdev
 import highspy
 
 import veilroute as vr
-from veilroute.adversary import watch_by_fraction
+from veilroute.analysis import watch_by_fraction
+from veilroute.base.io import write_file
 from veilroute.bench import Table, find_terrain
 from veilroute.bench.table import counted
 from veilroute.domain import Label
-from veilroute.jsontext import write_file
 
 OBSERVERS = ("bayesian", "goal-recognition")
 NO_BOUND = vr.Privacy(risk=1 - 1e-6, mechanism="randomised")  # for draws that promise nothing about the whole route

@@ -12,7 +12,7 @@ from veilroute.auditing.day import DayReport, Dispatcher, PublicTerm, audit_day
 from veilroute.auditing.linked import LinkedCandidate, LinkedPlaybook, LinkedReport, LinkedStep, audit_linked
 from veilroute.auditing.replay import Planner
 from veilroute.auditing.verdicts import AnonymityStep, AuditReport, AuditSummary, BoundTo, ClaimVerdict
-from veilroute.lazy import lazy_names
+from veilroute.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.auditing.apartness import ClassRule, Spread, mask_of, members_of

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from veilroute.auditing.survey import CrowMap, Survey, measured_map
 from veilroute.auditing.walking import Effort, WalkingMap
 from veilroute.domain.graph import at_least
-from veilroute.problem import ROUNDING, Privacy
+from veilroute.model.problem import ROUNDING, Privacy
 
 _APART_STEP = 2
 _AREA_STEP = 0.5

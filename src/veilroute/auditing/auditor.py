@@ -16,8 +16,8 @@ from veilroute.auditing.optimality import find_optimum
 from veilroute.auditing.proofs import check_certificate, examine_certificate
 from veilroute.auditing.replay import Planner, ReplayedPlaybook, replay_playbook, watch_trips
 from veilroute.auditing.verdicts import AuditReport, AuditSummary, ClaimVerdict, judge
-from veilroute.playbook import Playbook
-from veilroute.problem import Privacy, Problem
+from veilroute.model.playbook import Playbook
+from veilroute.model.problem import Privacy, Problem
 
 
 def audit_playbook(

@@ -8,13 +8,13 @@ import numpy as np
 
 from veilroute.auditing.survey import metres_apart, on_sphere
 from veilroute.auditing.verdicts import BoundTo, ClaimVerdict, Said, call_names, judge, names, number
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.io import dump_canonical
 from veilroute.domain.geography import Streets
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance, visibility_to_dict
-from veilroute.errors import InvalidInputError
-from veilroute.jsontext import dump_canonical
-from veilroute.playbook import Playbook
-from veilroute.problem import Privacy, Problem, Trip, names_sha256, places_sha256
+from veilroute.model.playbook import Playbook
+from veilroute.model.problem import Privacy, Problem, Trip, names_sha256, places_sha256
 
 LonLat = tuple[float, float]
 

@@ -7,13 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from veilroute.arrays import Ints
 from veilroute.auditing.apartness import ClassRule, Spread, mask_of
 from veilroute.auditing.legality import TurnRules
 from veilroute.auditing.survey import Survey
 from veilroute.auditing.walking import WalkingMap, make_rows
-from veilroute.closures import Closure
-from veilroute.playbook import Playbook
+from veilroute.base.arrays import Ints
+from veilroute.model.closure import Closure
+from veilroute.model.playbook import Playbook
 
 
 class ChangedMap:

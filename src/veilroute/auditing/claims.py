@@ -10,12 +10,12 @@ from veilroute.auditing.optimality import Optimum
 from veilroute.auditing.proofs import Proof
 from veilroute.auditing.replay import UNSTATED, ReplayedPlaybook, ReplayedRoute, is_same, wrong_figure
 from veilroute.auditing.verdicts import ClaimVerdict, first_nodes, judge, number
-from veilroute.certificate import MAX_TRIED
+from veilroute.base.errors import VeilrouteError
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Domain, Label
-from veilroute.errors import VeilrouteError
-from veilroute.exposure import area_text
-from veilroute.playbook import Route
+from veilroute.model.certificate import MAX_TRIED
+from veilroute.model.exposure import area_text
+from veilroute.model.playbook import Route
 
 _STATUSES = ("optimal", "feasible", "infeasible")
 

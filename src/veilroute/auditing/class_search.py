@@ -11,12 +11,12 @@ from typing import Self
 
 import numpy as np
 
-from veilroute.arrays import Floats
 from veilroute.auditing.apartness import ClassRule, mask_of, members_of
 from veilroute.auditing.pricing import PrefixPrices, SetPrices
 from veilroute.auditing.replay import ReplayedPlaybook
 from veilroute.auditing.walking import Effort, TooMuchError
-from veilroute.problem import ROUNDING
+from veilroute.base.arrays import Floats
+from veilroute.model.problem import ROUNDING
 
 _CLASS_STEP = 40
 _MEMBER_STEP = 8

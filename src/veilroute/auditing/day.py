@@ -25,13 +25,13 @@ from veilroute.auditing.day_tours import ReplayedDay, check_tours
 from veilroute.auditing.survey import bare_survey
 from veilroute.auditing.underway import audit_underway
 from veilroute.auditing.verdicts import ClaimVerdict, joint_verdict, judge, names, number
-from veilroute.days import Customer, Day, Terms, read_day
+from veilroute.base.errors import FileFormatError, InvalidInputError, VeilrouteError
+from veilroute.base.io import dump_canonical, read_bytes
+from veilroute.base.run import Progress, ProgressCallback
 from veilroute.domain.graph import Label
-from veilroute.errors import FileFormatError, InvalidInputError, VeilrouteError
-from veilroute.exposure import row_lines
-from veilroute.jsontext import dump_canonical, read_bytes
-from veilroute.playbook import Playbook
-from veilroute.progress import Progress, ProgressCallback
+from veilroute.model.day import Customer, Day, Terms, read_day
+from veilroute.model.exposure import row_lines
+from veilroute.model.playbook import Playbook
 
 DAY_FILE = "day.json"
 RERUNS = 20

@@ -15,9 +15,9 @@ import numpy as np
 
 from veilroute.auditing.apartness import Spread, members_of
 from veilroute.auditing.survey import bare_survey
-from veilroute.days import Day
-from veilroute.exposure import across_text, figure_rows
-from veilroute.playbook import Playbook
+from veilroute.model.day import Day
+from veilroute.model.exposure import across_text, figure_rows
+from veilroute.model.playbook import Playbook
 
 _MOST_AREAS = 20_000  #: the most steps of the search for maximal areas
 _NUM_STEPS = 200

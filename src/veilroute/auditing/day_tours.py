@@ -15,16 +15,16 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from veilroute.arrays import Floats
 from veilroute.auditing.legality import TurnRules, legal_map
 from veilroute.auditing.replay import is_same, wrong_figure
 from veilroute.auditing.verdicts import ClaimVerdict, call_names, judge, number
 from veilroute.auditing.walking import WalkingMap
-from veilroute.days import Day, Tour, Van, clock_text
+from veilroute.base.arrays import Floats
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.geography import duration_text
 from veilroute.domain.graph import Label, label_text
-from veilroute.errors import InvalidInputError
-from veilroute.playbook import Playbook
+from veilroute.model.day import Day, Tour, Van, clock_text
+from veilroute.model.playbook import Playbook
 
 _ROUNDING_S = 1e-5
 _MOST_TRIED = 10  #: stops in all, up to which every way to share them out and to order them is tried

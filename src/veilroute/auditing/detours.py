@@ -20,9 +20,9 @@ from veilroute.auditing.replay import is_same, wrong_figure
 from veilroute.auditing.survey import Survey, measure_trip, survey_problem
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
 from veilroute.auditing.walking import TooMuchError
-from veilroute.closures import GIVE_UP, GO_ON, Replan, Way
 from veilroute.domain.graph import Label
-from veilroute.playbook import Playbook, PlaybookClass
+from veilroute.model.closure import GIVE_UP, GO_ON, Replan, Way
+from veilroute.model.playbook import Playbook, PlaybookClass
 
 _EFFORT = 3e7  #: visits of nodes after which it is not asked whether a rest is the cheapest
 _SHARED_BY = 30  #: contingencies share that, and each gets at least this part of it

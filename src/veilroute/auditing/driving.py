@@ -10,10 +10,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from veilroute.arrays import Floats, Ints
 from veilroute.auditing.claims import distinct_routes
 from veilroute.auditing.replay import ReplayedPlaybook, ReplayedRoute
 from veilroute.auditing.verdicts import ClaimVerdict, judge, number
+from veilroute.base.arrays import Floats, Ints
 from veilroute.domain.geography import EARTH_RADIUS_M, Streets
 from veilroute.domain.graph import Domain
 from veilroute.domain.visibility import AtNode

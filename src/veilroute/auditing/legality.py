@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veilroute.arrays import Floats, Ints
 from veilroute.auditing.walking import WalkingMap, make_rows
+from veilroute.base.arrays import Floats, Ints
 from veilroute.domain.graph import Domain, Label, label_text
 from veilroute.domain.turns import Turns, edge_numbers
 

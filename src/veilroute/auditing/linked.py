@@ -16,13 +16,13 @@ from veilroute.auditing.linked_risk import LinkedFigures, observe_linked
 from veilroute.auditing.neighbours import measure_gaps
 from veilroute.auditing.sightings import Observer, People, Sight, see_entry, see_playbook
 from veilroute.auditing.verdicts import ClaimVerdict, joint_verdict, judge, names, number
-from veilroute.checks import check_name
+from veilroute.base.checks import check_name
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.journal import Journal, read_journal
 from veilroute.domain.graph import Label
-from veilroute.entries import LEDGER_FORMATS, TRIPS, Entry, Identity, Place, read_lines, read_trips
-from veilroute.errors import InvalidInputError
-from veilroute.exposure import row_lines
-from veilroute.journal import Journal, read_journal
-from veilroute.playbook import Playbook
+from veilroute.model.entry import LEDGER_FORMATS, TRIPS, Entry, Identity, Place, read_lines, read_trips
+from veilroute.model.exposure import row_lines
+from veilroute.model.playbook import Playbook
 
 _MAX_ROWS = 40
 _MAX_COLUMNS = 12

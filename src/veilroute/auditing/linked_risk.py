@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from veilroute.auditing.apartness import ClassRule
 from veilroute.auditing.sightings import Observer, Sight
-from veilroute.exposure import across_text, figure_rows
-from veilroute.problem import Privacy
+from veilroute.model.exposure import across_text, figure_rows
+from veilroute.model.problem import Privacy
 
 
 class LinkedFigures(NamedTuple):

@@ -15,10 +15,10 @@ from veilroute.auditing.changes import ChangedMap
 from veilroute.auditing.replay import is_same
 from veilroute.auditing.survey import Survey
 from veilroute.auditing.verdicts import number as count
-from veilroute.closures import CHOICES, GIVE_UP, GO_ON, Closure, Replan, Sighting, Way
+from veilroute.base.errors import VeilrouteError
 from veilroute.domain.graph import Label
-from veilroute.errors import VeilrouteError
-from veilroute.playbook import Playbook, PlaybookClass
+from veilroute.model.closure import CHOICES, GIVE_UP, GO_ON, Closure, Replan, Sighting, Way
+from veilroute.model.playbook import Playbook, PlaybookClass
 
 _MOST_COMPANIES = 512
 """Of more sets of other classes that may go the same way, not all are looked at."""

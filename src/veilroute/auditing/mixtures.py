@@ -24,8 +24,8 @@ from veilroute.auditing.proofs import MAX_EFFORT, MOST_ROUNDING, SUM_ROUNDING, P
 from veilroute.auditing.replay import ABSOLUTE, ReplayedPlaybook
 from veilroute.auditing.verdicts import names, number
 from veilroute.auditing.walking import TooMuchError
-from veilroute.certificate import Certificate
-from veilroute.problem import ROUNDING
+from veilroute.model.certificate import Certificate
+from veilroute.model.problem import ROUNDING
 
 
 def examine_mixture(replayed: ReplayedPlaybook, certificate: Certificate, m: int | None) -> Proof:

@@ -1,6 +1,6 @@
 """How near the places of a playbook are, on its map, to places that earlier playbooks listed; the auditor's own code.
 
-A ledger records it (:attr:`veilroute.entries.Entry.close`), because later the map is not at hand any more.
+A ledger records it (:attr:`veilroute.model.entry.Entry.close`), because later the map is not at hand any more.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 
 from veilroute.auditing.survey import measured_map
 from veilroute.auditing.walking import WalkingMap
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.graph import Domain, Label, at_least
-from veilroute.entries import Gap, Place
-from veilroute.errors import InvalidInputError
-from veilroute.problem import Privacy
+from veilroute.model.entry import Gap, Place
+from veilroute.model.problem import Privacy
 
 if TYPE_CHECKING:
     from veilroute.auditing.sightings import Sight

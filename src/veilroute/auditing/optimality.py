@@ -15,7 +15,7 @@ from veilroute.auditing.pricing import price_walks
 from veilroute.auditing.survey import Survey, TripDistances
 from veilroute.auditing.verdicts import number
 from veilroute.auditing.walking import HEAP_VISIT, TABLE_STEP, TooMuchError
-from veilroute.certificate import MAX_TRIED
+from veilroute.model.certificate import MAX_TRIED
 
 MAX_EFFORT = 4_000_000  #: node visits (or steps of similar cost) after which a price list is given up: a few seconds
 _MASS_ROUNDING = 1e-9  #: how far sums of probabilities may be off

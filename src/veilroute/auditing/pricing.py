@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veilroute.arrays import Floats, Ints
 from veilroute.auditing.apartness import members_of
 from veilroute.auditing.survey import Survey, TripDistances
 from veilroute.auditing.walking import HEAP_VISIT, TABLE_STEP, Effort, TooMuchError, WalkingMap
+from veilroute.base.arrays import Floats, Ints
 
 _FEW_POSTS = 300
 _TABLE_ALLOWANCE = 5

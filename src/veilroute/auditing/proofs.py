@@ -1,8 +1,8 @@
 """The certificate of a bound, checked against the map by an enumeration of the auditor's own.
 
-`veilroute.certificate` says what the prices mean. Whether they hold for every class that matters (`ClassRule` says
-which do), how many classes are within reach of the bound, and whether some of these combine to something cheaper: all
-of this is worked out again, from walks that are priced here.
+`veilroute.model.certificate` says what the prices mean. Whether they hold for every class that matters (`ClassRule`
+says which do), how many classes are within reach of the bound, and whether some of these combine to something cheaper:
+all of this is worked out again, from walks that are priced here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from veilroute.auditing.class_search import FEW_CUTS, MAX_MEMBERS, ClassSearch, 
 from veilroute.auditing.replay import ABSOLUTE, RELATIVE, ReplayedPlaybook
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
 from veilroute.auditing.walking import Effort, TooMuchError
-from veilroute.certificate import Certificate, DualPrices
+from veilroute.model.certificate import Certificate, DualPrices
 
 MAX_EFFORT = 10_000_000
 """Node visits (or steps of similar cost) after which a part of the check is given up: about five seconds."""

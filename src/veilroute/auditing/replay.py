@@ -15,11 +15,11 @@ from veilroute.auditing.apartness import Spread, mask_of, members_of
 from veilroute.auditing.survey import Survey, bare_survey, survey_problem
 from veilroute.auditing.verdicts import AnonymityStep
 from veilroute.auditing.walking import WalkingMap
-from veilroute.certificate import MAX_TRIED
+from veilroute.base.errors import NotAnonymizedError, UnknownCandidateError
 from veilroute.domain.graph import Label
-from veilroute.errors import NotAnonymizedError, UnknownCandidateError
-from veilroute.playbook import Playbook, PlaybookClass, Route
-from veilroute.problem import ROUNDING
+from veilroute.model.certificate import MAX_TRIED
+from veilroute.model.playbook import Playbook, PlaybookClass, Route
+from veilroute.model.problem import ROUNDING
 
 Planner = Callable[[Label, int], Route | Sequence[Label]]
 """Anything that gives the route for a candidate on a trip, or raises `NotAnonymizedError` (the paper's Failure)."""

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from veilroute.auditing.apartness import Area, mask_of, members_of
 from veilroute.auditing.replay import Group, ReplayedPlaybook, is_same, wrong_figure
 from veilroute.auditing.verdicts import ClaimVerdict, judge, number
-from veilroute.exposure import ExposureReport, Figures, area_text, report_exposures
-from veilroute.problem import ROUNDING
+from veilroute.model.exposure import ExposureReport, Figures, area_text, report_exposures
+from veilroute.model.problem import ROUNDING
 
 
 class Risk(NamedTuple):

@@ -19,11 +19,11 @@ import numpy as np
 from veilroute.auditing.apartness import ClassRule, Spread, mask_of, members_of
 from veilroute.auditing.replay import replay_playbook
 from veilroute.auditing.survey import metres_apart, on_sphere, survey_problem
+from veilroute.base.errors import InvalidInputError, TooLargeError
 from veilroute.domain.graph import Domain
-from veilroute.entries import FURTHEST_M, SAME_M, Entry, Gap, Identity, Place, Spot
-from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.playbook import Playbook
-from veilroute.problem import Privacy
+from veilroute.model.entry import FURTHEST_M, SAME_M, Entry, Gap, Identity, Place, Spot
+from veilroute.model.playbook import Playbook
+from veilroute.model.problem import Privacy
 
 MAX_STORIES = 20_000  #: in how many ways draws may have gone together, for one candidate
 _ON_PLANES = ("cost", "straight")  #: measures of an ell that is compared with distances on planes and grids

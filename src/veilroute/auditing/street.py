@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from veilroute.errors import BrokenPromiseError, NotAnonymizedError
-from veilroute.keys import Key
+from veilroute.base.errors import BrokenPromiseError, NotAnonymizedError
+from veilroute.base.keys import Key
 
 Place = Hashable  #: the label of a candidate
 Seen = Any  #: anything that can be seen, hashable
@@ -565,13 +565,14 @@ def drive_around(
     entries: Sequence[Any] | None = None,
     given: Any = None,
     known: dict[Hashable, Any] | None = None,
+    replan: Callable[..., Any] | None = None,
 ) -> Detour | None:
     """What the vehicle of a secret drives on a day with changed roads; ``None`` if it has no trip.
 
     It turns away at the last node before what has changed, or where it hears of that. With ``choice`` the driver always
     says so; ``otherwise`` is what is said if the program chooses nothing. With ``entries`` the driver has replans that
     were made beforehand, and no computer; ``given`` is a last replan of one class that stands already. ``known`` holds
-    what the program has said before.
+    what the program has said before, and ``replan`` is the program that plans again.
     """
     routes = _ask(playbook, secret, key)
     if routes is None:
@@ -606,7 +607,8 @@ def drive_around(
                 roads = before if entry is None else before[-1:]
                 answers[name] = (
                     entry,
-                    playbook.replan(
+                    _program(replan)(
+                        playbook,
                         number,
                         nodes[stands],
                         position=stands,
@@ -631,6 +633,12 @@ def drive_around(
 
 def _handed_out(group: Any, secret: Place, trip: int) -> tuple[Any, ...]:
     return (group.route_of(secret, trip), group.routes[trip]) if secret in group.members else ()
+
+
+def _program(replan: Callable[..., Any] | None) -> Callable[..., Any]:
+    if replan is None:
+        raise TypeError("replan: what plans again is missing")
+    return replan
 
 
 def _was_known(closure: Any, later: Any) -> bool:

@@ -17,16 +17,16 @@ from itertools import accumulate, product
 
 import numpy as np
 
-from veilroute.arrays import Floats
 from veilroute.auditing.legality import LegalMap, TurnRules, legal_map
 from veilroute.auditing.verdicts import call_names, names
 from veilroute.auditing.walking import WalkingMap, make_rows
+from veilroute.base.arrays import Floats
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.geography import EARTH_RADIUS_M, Streets
 from veilroute.domain.graph import Domain, Label, at_most, plain_label
 from veilroute.domain.grid import Grid
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, WithinDistance
-from veilroute.errors import InvalidInputError
-from veilroute.problem import ROUNDING, Problem
+from veilroute.model.problem import ROUNDING, Problem
 
 _MOST_DISTANCES = 1 << 26
 _MOST_WATCHERS = 1 << 24

@@ -20,11 +20,11 @@ from veilroute.auditing.replay import is_same, wrong_figure
 from veilroute.auditing.survey import measure_trip, survey_problem
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
 from veilroute.auditing.walking import TooMuchError
-from veilroute.closures import GIVE_UP
-from veilroute.days import Customer, Day, Tour, clock_text
 from veilroute.domain.graph import Label
-from veilroute.playbook import Playbook
-from veilroute.underway import BROKEN, FIT, Shortage, Stand, Underway
+from veilroute.model.closure import GIVE_UP
+from veilroute.model.day import Customer, Day, Tour, clock_text
+from veilroute.model.day_state import BROKEN, FIT, Shortage, Stand, Underway
+from veilroute.model.playbook import Playbook
 
 _ROUNDING_S = 1e-3
 _EFFORT = 3e7

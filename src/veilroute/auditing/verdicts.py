@@ -4,14 +4,13 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from veilroute.base.errors import one_line
 from veilroute.domain.graph import Label
-from veilroute.errors import one_line
-from veilroute.exposure import ExposureReport, area_text
-from veilroute.problem import Privacy
+from veilroute.model.exposure import ExposureReport, area_text
+from veilroute.model.problem import Privacy
 
 _MAX_NAMED = 6
 _MAX_ROWS = 40
@@ -143,11 +142,6 @@ class AuditReport:
             "observer": self.observer.to_dict(),
             "playbook_sha256": self.playbook_sha256,
         }
-
-    def _repr_html_(self) -> str:
-        """For notebooks: the verdict and its claims."""
-        # By name, because pictures stand above what they show, and must not come along with the auditor.
-        return str(import_module("veilroute.plotting.notebook").audit_html(self))
 
     def to_text(self) -> str:
         """The report in words: verdict, what an observer is left with, claims, anonymity over time."""

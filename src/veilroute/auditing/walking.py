@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from veilroute.arrays import Floats, Ints
+from veilroute.base.arrays import Floats, Ints
 from veilroute.domain.graph import Domain
 
 Rows = tuple[list[int], list[int], list[float]]  #: compressed rows as plain lists: offsets, heads and costs

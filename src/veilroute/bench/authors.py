@@ -23,19 +23,19 @@ from itertools import accumulate
 
 import numpy as np
 
-from veilroute import metrics
-from veilroute.arrays import Indices, Walk
+from veilroute.base.arrays import Indices, Walk
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.registry import Plain
+from veilroute.base.run import Watch
 from veilroute.bench.cells import CARRIED, Method, Outcome
 from veilroute.covering.astar import edge_order
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import Sweeper, walk_cost
-from veilroute.errors import InvalidInputError
+from veilroute.model import metrics
+from veilroute.model.problem import Privacy, Problem
 from veilroute.planners import find_planner
 from veilroute.planners.cbp import Leads, cluster_members
-from veilroute.problem import Privacy, Problem
-from veilroute.progress import Watch
-from veilroute.registry import Plain
 
 Priced = tuple[int, float]  #: a member and what its route costs
 

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from veilroute.checks import check_finite
+from veilroute.base.checks import check_finite
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.io import dump_canonical
+from veilroute.base.registry import Plain, Registry, read_option
 from veilroute.domain.graph import Label, plain_label
-from veilroute.errors import InvalidInputError
-from veilroute.jsontext import dump_canonical
-from veilroute.registry import Plain, Registry, read_option
 
 FORMAT = "veilroute-record/1"
 SPREAD = "all-pairs"  #: the reading of spread in the paper's experiments, as its partitioners have it

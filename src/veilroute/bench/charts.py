@@ -20,15 +20,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.io import dump_canonical, write_file
 from veilroute.bench.cells import Method, Record
 from veilroute.bench.design import Picture, Selection
 from veilroute.bench.paper import method_label
 from veilroute.bench.statistics import bootstrap_interval
 from veilroute.bench.tables import SETTINGS, Layout, Measure, Part, describe, methods_of, parts_of, varied_settings
 from veilroute.domain.graph import Domain
-from veilroute.errors import InvalidInputError
-from veilroute.jsontext import dump_canonical, write_file
-from veilroute.playbook import Playbook, playbook_from_json
+from veilroute.model.playbook import Playbook, playbook_from_json
 from veilroute.plotting import draw_playbook
 
 GRID = "#DADAD6"

@@ -21,19 +21,19 @@ from string import Template
 from typing import Any
 
 from veilroute.auditing import AuditReport, audit_playbook
+from veilroute.base.checks import check_whole
+from veilroute.base.errors import FileFormatError, InvalidInputError, VeilrouteError, shorten
+from veilroute.base.io import dump_canonical, parse_json, read_bytes, write_file
+from veilroute.base.run import ProgressCallback, Watch
 from veilroute.bench.cells import SPREAD, Instance
 from veilroute.bench.paper import MAPS, read_paper_instances
 from veilroute.bench.suites import GENERATED, MAX_PAIRS, Terrain, known_instances
 from veilroute.bench.table import Table, counted, listed
-from veilroute.checks import check_whole
 from veilroute.domain import Domain, draw_candidates
-from veilroute.errors import FileFormatError, InvalidInputError, VeilrouteError, shorten
 from veilroute.formats.movingai import parse_movingai, write_movingai
-from veilroute.jsontext import dump_canonical, parse_json, read_bytes, write_file
-from veilroute.playbook import Playbook, playbook_from_json, read_playbook
-from veilroute.problem import MECHANISMS, Privacy, Problem, Trip
-from veilroute.progress import ProgressCallback, Watch
-from veilroute.solver import solve
+from veilroute.model.playbook import Playbook, playbook_from_json, read_playbook
+from veilroute.model.problem import MECHANISMS, Privacy, Problem, Trip
+from veilroute.planners.solve import solve
 
 VERSION = "1.0.0"
 """The version of the data set, which is not that of the package. Raise it before you publish an export that differs.

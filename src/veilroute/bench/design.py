@@ -15,12 +15,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
+from veilroute.base.checks import check_whole, is_number
+from veilroute.base.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.bench.cells import CARRIED, READINGS, SPREAD, TEXT, Cell, Method, Outcome, Record, method_from_name
 from veilroute.bench.table import Table, listed
-from veilroute.checks import check_whole, is_number
 from veilroute.domain.graph import Domain
-from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
-from veilroute.problem import MECHANISMS, SPREADS
+from veilroute.model.problem import MECHANISMS, SPREADS
 
 MOST_CANDIDATES = 100_000  #: of an experiment
 MOST_DRAWS = 1000  #: of a method that draws at random

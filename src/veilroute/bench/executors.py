@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from veilroute import __version__
+from veilroute.base.checks import check_whole
+from veilroute.base.cluster import Cluster
+from veilroute.base.errors import VeilrouteError
 from veilroute.bench.cells import Cell, Plugins, Record
-from veilroute.checks import check_whole
-from veilroute.cluster import Cluster
-from veilroute.errors import VeilrouteError
 
 _FEW = 3
 
@@ -125,7 +125,7 @@ def _start_worker(lifeline: Connection) -> None:
 
 
 class DaskWorkforce:
-    """The workers of a Dask cluster (:class:`~veilroute.cluster.Cluster`)."""
+    """The workers of a Dask cluster (:class:`~veilroute.base.cluster.Cluster`)."""
 
     def __init__(self, address: str) -> None:
         self.address = address

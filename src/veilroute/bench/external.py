@@ -26,17 +26,17 @@ from typing import Any
 
 import numpy as np
 
-from veilroute import metrics
-from veilroute.arrays import Members, Walk, as_members
+from veilroute.base.arrays import Members, Walk, as_members
+from veilroute.base.errors import InvalidInputError, VeilrouteError
 from veilroute.bench.cells import Outcome
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.covering.walks import walk_cost
 from veilroute.domain import WithinDistance
-from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.formats.instance import write_authors
-from veilroute.problem import Privacy, Problem
+from veilroute.model import metrics
+from veilroute.model.problem import Privacy, Problem
 
 GRACE_S = 1.0  #: after the limit, so that a program that stops by itself can still say what it has found
 _LAUNCHER_S = 30.0  # how much longer than the program its launcher may take, on a machine that is very busy

@@ -10,16 +10,16 @@ from statistics import fmean
 from typing import Any
 
 from veilroute.auditing import audit_playbook
+from veilroute.base.checks import check_list
+from veilroute.base.errors import FileFormatError, InvalidInputError, VeilrouteError, one_line
+from veilroute.base.io import parse_json, read_bytes
+from veilroute.base.run import ProgressCallback, Watch
 from veilroute.bench.dataset import SUMS, DataSet, Entry, is_proved, read_dataset
 from veilroute.bench.report import Page
 from veilroute.bench.table import Row, Table, counted, format_number, listed
-from veilroute.checks import check_list
-from veilroute.errors import FileFormatError, InvalidInputError, VeilrouteError, one_line
-from veilroute.jsontext import parse_json, read_bytes
-from veilroute.playbook import Playbook, playbook_from_json
-from veilroute.problem import Privacy, Problem
-from veilroute.progress import ProgressCallback, Watch
-from veilroute.solver import playbook_from_classes
+from veilroute.model.playbook import Playbook, playbook_from_json
+from veilroute.model.problem import Privacy, Problem
+from veilroute.planners.solve import playbook_from_classes
 
 _SAME_MAC = 1e-9  #: how far two MACs of the same plan may be off, by the order of adding up
 _DRAWN = "veilroute-playbook/"

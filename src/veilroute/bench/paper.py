@@ -9,8 +9,8 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
+from veilroute.base.io import parse_json
 from veilroute.bench.cells import Instance, Method
-from veilroute.jsontext import parse_json
 
 # The paper's text says lak102d where its figures and its authors' instances say lak202d.
 MAPS = ("den101d", "den201d", "lak202d", "lak510d", "orz000d", "orz201d")

@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
+from veilroute.base.io import write_file
 from veilroute.bench.cells import Cell, Record
 from veilroute.bench.design import Picture, Selection, Suite, order_of, paper_file
 from veilroute.bench.paper import MAPS, method_label
@@ -22,7 +23,6 @@ from veilroute.bench.suites import find_suite
 from veilroute.bench.table import Table, counted, escape_markdown, format_seconds, listed
 from veilroute.bench.tables import compare_programs
 from veilroute.domain.graph import Domain
-from veilroute.jsontext import write_file
 
 _MOST_ERRORS = 10
 

@@ -13,10 +13,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from veilroute.base.errors import FileFormatError, InvalidInputError
+from veilroute.base.io import dump_canonical, parse_json, read_bytes
+from veilroute.base.journal import lock_file
 from veilroute.bench.cells import FORMAT, Record, record_from_dict
-from veilroute.errors import FileFormatError, InvalidInputError
-from veilroute.journal import lock_file
-from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 
 FILE_NAME = "records.jsonl"
 

@@ -12,8 +12,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from veilroute.adversary import ADVERSARIES, watch_playbook
+from veilroute.analysis import ADVERSARIES, watch_playbook
 from veilroute.auditing import audit_playbook
+from veilroute.base.errors import InvalidInputError, VeilrouteError, one_line
+from veilroute.base.io import dump_canonical, parse_json
+from veilroute.base.run import Incumbent, Progress, Watch
 from veilroute.bench.authors import read_as_authors
 from veilroute.bench.cells import CARRIED, SPREAD, TEXT, Cell, Method, Outcome, Plugins, Record
 from veilroute.bench.executors import MemoryGauge, Stopwatch, TimeEstimate, Workforce, provenance
@@ -23,12 +26,9 @@ from veilroute.bench.table import counted
 from veilroute.covering.cover import cover
 from veilroute.domain import Domain, WithinDistance, draw_candidates, generate_rooms, generate_streets, grid_domain
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.errors import InvalidInputError, VeilrouteError, one_line
-from veilroute.jsontext import dump_canonical, parse_json
-from veilroute.playbook import Playbook
-from veilroute.problem import Privacy, Problem, Trip
-from veilroute.progress import Incumbent, Progress, Watch
-from veilroute.solver import solve
+from veilroute.model.playbook import Playbook
+from veilroute.model.problem import Privacy, Problem, Trip
+from veilroute.planners.solve import solve
 
 _SHOWN = 300
 _TICK_S = 0.25

@@ -14,20 +14,20 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from veilroute.base.checks import check_whole, is_number, is_whole
+from veilroute.base.errors import InvalidInputError, UnknownMethodError, VeilrouteError, blame_file
+from veilroute.base.io import parse_json, read_bytes
 from veilroute.bench.cells import Instance, Method
 from veilroute.bench.dataset import MAX_SIZE, grown_candidates
 from veilroute.bench.design import TIME_LIMITS_S, Suite, Variation, paper_file, read_toml
 from veilroute.bench.suites import MAX_PAIRS, Terrain, check_keys, find_terrain, read_method, read_suites, read_text
-from veilroute.checks import check_whole, is_number, is_whole
 from veilroute.domain import Domain, draw_candidates, generate_rooms, generate_streets
 from veilroute.domain.graph import plain_label
 from veilroute.domain.visibility import AtNode, WithinDistance
-from veilroute.errors import InvalidInputError, UnknownMethodError, VeilrouteError, blame_file
 from veilroute.formats.instance import Instance as InstanceFile
 from veilroute.formats.instance import read_domain, read_instance
 from veilroute.formats.network_file import is_network_data
-from veilroute.jsontext import parse_json, read_bytes
-from veilroute.problem import Problem, Trip
+from veilroute.model.problem import Problem, Trip
 
 FORMAT = "veilroute-study/1"
 _FOLDER = "studies"

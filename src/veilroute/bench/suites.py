@@ -13,6 +13,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from veilroute.base.checks import check_whole, is_number
+from veilroute.base.errors import FileFormatError, InvalidInputError, UnknownMethodError
+from veilroute.base.io import read_bytes
+from veilroute.base.registry import read_option
 from veilroute.bench import design
 from veilroute.bench.cells import EXTERNAL, Cell, Instance, Method, method_from_name
 from veilroute.bench.design import EXPERIMENT_KEYS, SETTING_FIELDS, Picture, Selection, Suite, Variation
@@ -20,13 +24,9 @@ from veilroute.bench.paper import MAPS, SIZES, cell_instance, map_fingerprints, 
 from veilroute.bench.printed import PRINTED_SUITE
 from veilroute.bench.table import listed
 from veilroute.bench.tables import LAYOUT_KEYS, Layout, build_details, build_findings, build_tables, read_layout
-from veilroute.checks import check_whole, is_number
 from veilroute.domain import Domain, draw_candidates, generate_rooms
-from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.formats.movingai import parse_movingai, read_movingai
-from veilroute.jsontext import read_bytes
 from veilroute.maps import MapStore, hash_text
-from veilroute.registry import read_option
 
 #: Suites with tables that no layout has, as which an experiment may be shown.
 _OWN_TABLES = {PRINTED_SUITE.name: PRINTED_SUITE}

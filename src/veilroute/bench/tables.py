@@ -13,13 +13,13 @@ from itertools import combinations
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
+from veilroute.base.errors import InvalidInputError, UnknownMethodError
 from veilroute.bench import statistics
 from veilroute.bench.cells import EXTERNAL, Cell, InstanceKey, Method, Outcome, Record, method_from_name
 from veilroute.bench.design import Averages, Selection, mean
 from veilroute.bench.paper import OPTIMAL, method_label
 from veilroute.bench.statistics import SAME_MAC, bootstrap_interval, half_width
 from veilroute.bench.table import Mean, Row, Table, Value, counted, format_apr, format_number, listed
-from veilroute.errors import InvalidInputError, UnknownMethodError
 
 
 class Setting(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from veilroute.base.lazy import lazy_names
 from veilroute.cli.main import main
-from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.cli.console import (

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 from typer import Argument, Option
 
+from veilroute.base.errors import UnknownMethodError
 from veilroute.cli.console import DONE, JsonOption, check_out, emit, emit_json, live_progress
 from veilroute.domain.connectivity import reached_from
 from veilroute.domain.graph import Domain
-from veilroute.errors import UnknownMethodError
 from veilroute.formats.area import read_area
 from veilroute.formats.network_file import WRITABLE, write_network
 

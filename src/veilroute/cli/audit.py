@@ -8,21 +8,21 @@ from typing import Any
 
 from typer import Argument, Option
 
-from veilroute.adversary import watch_playbook
+from veilroute.analysis import watch_playbook
+from veilroute.analysis.posterior import measure_risk
 from veilroute.auditing import audit_linked, audit_playbook
 from veilroute.auditing.verdicts import joint_verdict
-from veilroute.checks import check_name
+from veilroute.base.checks import check_name
+from veilroute.base.errors import InvalidInputError, UnknownMethodError
+from veilroute.base.io import write_file
 from veilroute.cli import instances
 from veilroute.cli.audit_day import audit_day_files
 from veilroute.cli.console import DONE, VIOLATED, JsonOption, check_out, emit, emit_json, live_progress, remark
 from veilroute.cli.replan import audit_replan_file
 from veilroute.cli.simulate import simulate_files
-from veilroute.entries import TRIPS
-from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats.places import read_prior
-from veilroute.jsontext import write_file
-from veilroute.playbook import Playbook, read_playbook
-from veilroute.posterior import measure_risk
+from veilroute.model.entry import TRIPS
+from veilroute.model.playbook import Playbook, read_playbook
 
 _CHARTS = (".png", ".svg", ".pdf")
 

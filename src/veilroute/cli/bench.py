@@ -12,6 +12,9 @@ from pathlib import Path
 from typer import Argument, Option
 
 from veilroute import __version__
+from veilroute.base.cluster import hush_dask
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.run import Progress
 from veilroute.bench import suites
 from veilroute.bench.design import Selection
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
@@ -22,10 +25,7 @@ from veilroute.bench.runner import RunProgress, RunReport, run_cells
 from veilroute.bench.study import Study, read_study, shipped_studies
 from veilroute.bench.table import counted
 from veilroute.cli.console import DONE, INTERRUPTED, emit, emit_json, live_progress, polite_interrupt, remark
-from veilroute.cluster import hush_dask
 from veilroute.covering.crew import num_threads
-from veilroute.errors import InvalidInputError
-from veilroute.progress import Progress
 
 _FINISHING = "finishing the cells that are running; once more to drop them"
 _READY = "getting ready (a first run compiles for a minute)"

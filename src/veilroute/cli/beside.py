@@ -9,11 +9,11 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
+from veilroute.base.errors import VeilrouteError
 from veilroute.domain.graph import Label
-from veilroute.entries import LEDGER_FORMAT
-from veilroute.errors import VeilrouteError
-from veilroute.ledger import read_ledger
-from veilroute.playbook import Playbook, playbook_from_json
+from veilroute.ledger.ledger import read_ledger
+from veilroute.model.entry import LEDGER_FORMAT
+from veilroute.model.playbook import Playbook, playbook_from_json
 
 _MOST_FILES = 200
 _MOST_BYTES = 2**26

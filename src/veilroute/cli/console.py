@@ -22,10 +22,10 @@ from rich.progress import Progress as RichProgress
 from rich.text import Text
 from typer import Option
 
+from veilroute.base.errors import InvalidInputError, one_line
+from veilroute.base.io import dump_canonical
+from veilroute.base.run import Progress, ProgressCallback
 from veilroute.domain.geography import duration_text
-from veilroute.errors import InvalidInputError, one_line
-from veilroute.jsontext import dump_canonical
-from veilroute.progress import Progress, ProgressCallback
 
 # The exit codes; what they mean is the contract's list.
 DONE = 0

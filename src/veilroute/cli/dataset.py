@@ -4,6 +4,8 @@ from pathlib import Path
 
 from typer import Argument, Option
 
+from veilroute.base.errors import InvalidInputError, one_line
+from veilroute.base.io import write_file
 from veilroute.bench import suites
 from veilroute.bench.dataset import SIZES, SUBMISSIONS, export_dataset
 from veilroute.bench.leaderboard import verify_dataset
@@ -11,8 +13,6 @@ from veilroute.bench.table import counted, listed
 from veilroute.cli import console
 from veilroute.cli.bench import read_sizes
 from veilroute.cli.console import DONE, INTERRUPTED, VIOLATED, JsonOption, TimeLimitOption, read_time_limit
-from veilroute.errors import InvalidInputError, one_line
-from veilroute.jsontext import write_file
 
 _SIZES_TEXT = ",".join(map(str, SIZES))
 _MOST_REASONS = 5  # of each submission

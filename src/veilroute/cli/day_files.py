@@ -6,12 +6,12 @@ All of them are functions of the day, which is public, and of the playbook: the 
 import re
 from pathlib import Path
 
-from veilroute.days import Day
-from veilroute.errors import InvalidInputError, listing
+from veilroute.base.errors import InvalidInputError, listing
+from veilroute.base.io import move_file, staging, write_file
 from veilroute.formats.geojson import day_geojson
 from veilroute.formats.gpx import van_gpx
-from veilroute.jsontext import move_file, staging, write_file
-from veilroute.playbook import Playbook
+from veilroute.model.day import Day
+from veilroute.model.playbook import Playbook
 from veilroute.streets.day_sheets import day_sheets
 
 DAY_FILE = "day.json"

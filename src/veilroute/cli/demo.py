@@ -7,13 +7,13 @@ from pathlib import Path
 from typer import Option
 
 from veilroute.auditing import audit_playbook
+from veilroute.base.io import dump_canonical, write_file
+from veilroute.base.run import Progress
 from veilroute.cli.console import DONE, VIOLATED, live_progress, stdout
 from veilroute.cli.plan import timed_solve
 from veilroute.cli.summaries import headline
 from veilroute.domain import WithinDistance, draw_candidates, generate_rooms, generate_streets
-from veilroute.jsontext import dump_canonical, write_file
-from veilroute.problem import Privacy, Problem, Trip
-from veilroute.progress import Progress
+from veilroute.model.problem import Privacy, Problem, Trip
 
 
 def tour() -> Iterator[tuple[str, str, Problem, Privacy]]:

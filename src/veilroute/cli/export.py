@@ -5,6 +5,8 @@ from pathlib import Path
 
 from typer import Argument, Option
 
+from veilroute.base.errors import InvalidInputError, UnknownMethodError
+from veilroute.base.io import dump_canonical, read_bytes, write_file
 from veilroute.cli import instances
 from veilroute.cli.console import (
     DONE,
@@ -16,14 +18,12 @@ from veilroute.cli.console import (
     remark,
     stdout,
 )
-from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats import write_instance
 from veilroute.formats.geojson import write_geojson
 from veilroute.formats.gpx import write_gpx
 from veilroute.formats.kml import write_kml
 from veilroute.formats.route_table import write_csv, write_xlsx
-from veilroute.jsontext import dump_canonical, read_bytes, write_file
-from veilroute.playbook import Playbook
+from veilroute.model.playbook import Playbook
 from veilroute.streets.sheets import playbook_directions
 from veilroute.streets.stops import DWELL_S, Schedule
 

@@ -19,16 +19,8 @@ from typer import Option
 
 from veilroute.auditing.day import is_hidden_by_stops
 from veilroute.auditing.replay import is_hidden
-from veilroute.checks import is_number
-from veilroute.cli.console import DONE, VIOLATED, JsonOption, emit, emit_json, live_progress, remark
-from veilroute.cli.day_files import check_folder, write_day
-from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument, load_playbook
-from veilroute.cli.replan import find_node
-from veilroute.cli.route import find_secret
-from veilroute.days import Customer, Day, Terms, Tour, Van, clock_text, read_terms, seconds_of_clock
-from veilroute.domain.geography import cost_text, distance_text, duration_text
-from veilroute.domain.graph import Domain, Label, label_text
-from veilroute.errors import (
+from veilroute.base.checks import is_number
+from veilroute.base.errors import (
     FileFormatError,
     InvalidInputError,
     Problems,
@@ -36,14 +28,22 @@ from veilroute.errors import (
     VeilrouteError,
     listing,
 )
+from veilroute.base.io import read_bytes
+from veilroute.base.keys import read_key
+from veilroute.cli.console import DONE, VIOLATED, JsonOption, emit, emit_json, live_progress, remark
+from veilroute.cli.day_files import check_folder, write_day
+from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument, load_playbook
+from veilroute.cli.replan import find_node
+from veilroute.cli.route import find_secret
+from veilroute.domain.geography import cost_text, distance_text, duration_text
+from veilroute.domain.graph import Domain, Label, label_text
 from veilroute.fleet import dispatch
 from veilroute.fleet.exposure import exposure
 from veilroute.fleet.padding import pad
 from veilroute.formats.orders import order_problem, read_customers, read_orders
-from veilroute.jsontext import read_bytes
-from veilroute.keys import read_key
-from veilroute.ledger import read_ledger
-from veilroute.playbook import Playbook
+from veilroute.ledger.ledger import read_ledger
+from veilroute.model.day import Customer, Day, Terms, Tour, Van, clock_text, read_terms, seconds_of_clock
+from veilroute.model.playbook import Playbook
 from veilroute.streets.directions import lay_route
 
 BROKEN = "the playbook says that it hides customers whom it does not hide; check it: veilroute audit PLAYBOOK"

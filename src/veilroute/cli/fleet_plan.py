@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from veilroute.checks import check_name
+from veilroute.base.checks import check_name
+from veilroute.base.errors import InvalidInputError, MissingExtraError
+from veilroute.base.run import ProgressCallback
 from veilroute.cli import console
-from veilroute.days import Customer, Terms, Van
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label
-from veilroute.errors import InvalidInputError, MissingExtraError
 from veilroute.fleet import Simulation, simulate_days
-from veilroute.playbook import Playbook
-from veilroute.problem import Privacy, Problem
-from veilroute.progress import ProgressCallback
+from veilroute.model.day import Customer, Terms, Van
+from veilroute.model.playbook import Playbook
+from veilroute.model.problem import Privacy, Problem
 
 PURPOSES = ("trips", "fleet")
 _NUM_DAYS = 10

@@ -13,6 +13,7 @@ from veilroute.auditing.day import is_hidden_by_stops
 from veilroute.auditing.replay import is_hidden
 from veilroute.auditing.underway import audit_underway
 from veilroute.auditing.verdicts import ClaimVerdict, number
+from veilroute.base.errors import BrokenPromiseError, FallsShortError, InvalidInputError
 from veilroute.cli import instances
 from veilroute.cli.console import (
     DONE,
@@ -26,17 +27,16 @@ from veilroute.cli.console import (
 )
 from veilroute.cli.day_files import DAY_FILE, check_folder, write_day
 from veilroute.cli.replan import enter, find_node, read_roads, split_items
-from veilroute.closures import GIVE_UP, GO_ON
-from veilroute.days import Day, read_day, seconds_of_clock
 from veilroute.domain.geography import cost_text
-from veilroute.errors import BrokenPromiseError, FallsShortError, InvalidInputError
 from veilroute.fleet.dispatch import redispatch
 from veilroute.formats.tables import read_edge_costs
-from veilroute.ledger import read_ledger
-from veilroute.playbook import Playbook
+from veilroute.ledger.ledger import read_ledger
+from veilroute.model.closure import GIVE_UP, GO_ON
+from veilroute.model.day import Day, read_day, seconds_of_clock
+from veilroute.model.day_state import Shortage
+from veilroute.model.playbook import Playbook
 from veilroute.streets.day_sheets import missed_lines, stand_lines
 from veilroute.streets.sheets import members_text
-from veilroute.underway import Shortage
 
 
 def run_fleet_replan(

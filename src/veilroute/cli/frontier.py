@@ -9,17 +9,17 @@ from typing import Any, TypeVar
 from rich.table import Table
 from typer import Option
 
-from veilroute.checks import check_name
+from veilroute.analysis.frontier import Frontier, FrontierPoint, frontier, privacies_of
+from veilroute.base.checks import check_name
+from veilroute.base.errors import InvalidInputError, UnknownMethodError
+from veilroute.base.io import dump_canonical, write_file
 from veilroute.cli import console
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, TimeLimitOption, read_time_limit
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.domain.geography import distance_text, duration_text
-from veilroute.errors import InvalidInputError, UnknownMethodError
-from veilroute.exposure import percent
-from veilroute.frontier import Frontier, FrontierPoint, frontier, privacies_of
-from veilroute.jsontext import dump_canonical, write_file
-from veilroute.playbook import Playbook
-from veilroute.problem import MECHANISMS, Privacy
+from veilroute.model.exposure import percent
+from veilroute.model.playbook import Playbook
+from veilroute.model.problem import MECHANISMS, Privacy
 
 _OUTPUTS = (".json", ".png", ".svg")
 _USUAL_KS = (2, 3, 4, 5)

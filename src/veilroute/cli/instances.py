@@ -16,21 +16,21 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Argument, Option
 
-from veilroute.checks import check_name
+from veilroute.base.checks import check_name
+from veilroute.base.errors import InvalidInputError, Problems, UnknownMethodError
+from veilroute.base.io import read_bytes
 from veilroute.cli.console import remark
 from veilroute.domain import AtNode, Domain, Explicit, Label, LineOfSight, Visibility, WithinDistance, draw_candidates
 from veilroute.domain.connectivity import largest_component
 from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import label_text
 from veilroute.domain.grid import Anchor, anchored
-from veilroute.errors import InvalidInputError, Problems, UnknownMethodError
 from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_network, read_scenarios
 from veilroute.formats.instance import UNSTATED, with_implied
 from veilroute.formats.network_file import read_addresses
 from veilroute.formats.places import read_places, read_prior
-from veilroute.jsontext import read_bytes
-from veilroute.playbook import Playbook, read_playbook
-from veilroute.problem import Privacy, Problem, Trip
+from veilroute.model.playbook import Playbook, read_playbook
+from veilroute.model.problem import Privacy, Problem, Trip
 from veilroute.streets import Located, Place, locate
 from veilroute.streets.addresses import AddressBook, Gazetteer
 from veilroute.streets.doors import SIDES, SNAPS, TRAFFIC, DoorFinder

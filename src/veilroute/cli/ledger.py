@@ -10,25 +10,25 @@ import typer
 from rich.table import Table
 from typer import Argument, Option
 
-from veilroute.accounting import Account, Knowledge
+from veilroute.analysis.obstacles import find_obstacles
 from veilroute.auditing import audit_playbook
-from veilroute.checks import check_name
+from veilroute.base.checks import check_name
+from veilroute.base.errors import InvalidInputError, TooLargeError, UnsafeLedgerError, listing
 from veilroute.cli import console
 from veilroute.cli.beside import playbooks_beside
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, JsonOption, emit, emit_json, remark
 from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument, load_playbook
 from veilroute.cli.replan import find_node, read_roads, split_items
-from veilroute.closures import Closure
-from veilroute.diagnosis import find_obstacles
 from veilroute.domain.graph import Label, label_text
-from veilroute.entries import TRIPS
-from veilroute.errors import InvalidInputError, TooLargeError, UnsafeLedgerError, listing
-from veilroute.foresight import WhatIf, what_if
-from veilroute.ledger import Ledger, LedgerReport, Standing, new_ledger, read_ledger
-from veilroute.linking import Moved, Turnover
-from veilroute.playbook import Playbook
-from veilroute.problem import Privacy
-from veilroute.shortfalls import Shortfall
+from veilroute.ledger.composition import Account, Knowledge
+from veilroute.ledger.explain import Shortfall
+from veilroute.ledger.ledger import Ledger, LedgerReport, Standing, new_ledger, read_ledger
+from veilroute.ledger.what_if import WhatIf, what_if
+from veilroute.model.closure import Closure
+from veilroute.model.entry import TRIPS
+from veilroute.model.identities import Moved, Turnover
+from veilroute.model.playbook import Playbook
+from veilroute.model.problem import Privacy
 
 _MOST_ROWS = 200
 _MOST_NAMES = 12

@@ -15,6 +15,7 @@ from typing import Any
 import typer
 
 from veilroute import __version__
+from veilroute.base.errors import NotAnonymizedError, UnsafeLedgerError, VeilrouteError
 from veilroute.cli.console import (
     BAD_INPUT,
     DONE,
@@ -25,7 +26,6 @@ from veilroute.cli.console import (
     remark,
 )
 from veilroute.cli.route import SENTENCES, failure
-from veilroute.errors import NotAnonymizedError, UnsafeLedgerError, VeilrouteError
 from veilroute_start import forbid_core_dumps, may_hold_orders, may_hold_secret, may_hold_stop
 
 # Typer carries a copy of click in some versions and imports it in others; either way this is its base of usage errors.

@@ -8,9 +8,9 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 from typer import Argument, Option
 
+from veilroute.base.errors import InvalidInputError, one_line
+from veilroute.base.io import dump_canonical
 from veilroute.cli.console import DONE, emit, stderr, stdout
-from veilroute.errors import InvalidInputError, one_line
-from veilroute.jsontext import dump_canonical
 from veilroute.maps import MapStore, fetch_sets
 
 app = typer.Typer(name="maps", help="Benchmark maps in a per-user cache.", no_args_is_help=True)

@@ -10,8 +10,12 @@ from typing import Any
 
 from typer import Option
 
+from veilroute.base.checks import check_name
+from veilroute.base.cluster import hush_dask
+from veilroute.base.errors import InvalidInputError, VeilrouteError
+from veilroute.base.registry import read_option
+from veilroute.base.run import COUNTED, Progress, ProgressCallback, Watch
 from veilroute.bench.executors import Stopwatch
-from veilroute.checks import check_name
 from veilroute.cli import console
 from veilroute.cli.beside import link_warning
 from veilroute.cli.console import (
@@ -28,14 +32,10 @@ from veilroute.cli.fleet_plan import FleetPlan, plan_for_fleet, read_request
 from veilroute.cli.instances import FilesArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.cli.ledger import SinceOption, enter_playbook, history_lines
 from veilroute.cli.summaries import least_possible_risk, plan_summary, print_plan
-from veilroute.cluster import hush_dask
-from veilroute.errors import InvalidInputError, VeilrouteError
-from veilroute.ledger import Ledger, read_ledger
-from veilroute.playbook import Playbook, read_playbook
-from veilroute.problem import OBJECTIVES, Privacy, Problem
-from veilroute.progress import COUNTED, Progress, ProgressCallback, Watch
-from veilroute.registry import read_option
-from veilroute.solver import solve
+from veilroute.ledger.ledger import Ledger, read_ledger
+from veilroute.model.playbook import Playbook, read_playbook
+from veilroute.model.problem import OBJECTIVES, Privacy, Problem
+from veilroute.planners.solve import solve
 
 
 @takes_instance_options
@@ -304,7 +304,7 @@ def _open_ledger(path: Path | None, since: str | None, *, enter: bool, has_out: 
 def _with_contingencies(playbook: Playbook, wanted: str, watch: Watch) -> Playbook:
     """The playbook with what to do where roads are closed: those that were typed, or the worst ones."""
     from veilroute.cli.replan import read_roads
-    from veilroute.replanning import with_contingencies
+    from veilroute.planners.replan import with_contingencies
 
     field = "--contingencies"
     if worst := re.fullmatch(r"\s*worst\s+(\d{1,6})\s*", wanted):

@@ -13,6 +13,15 @@ from veilroute.auditing.lookalikes import Replanner
 from veilroute.auditing.replay import is_hidden
 from veilroute.auditing.verdicts import ClaimVerdict, joint_verdict, judge
 from veilroute.auditing.verdicts import number as count
+from veilroute.base.errors import (
+    BrokenPromiseError,
+    FileFormatError,
+    InvalidInputError,
+    UnknownMethodError,
+    UnsafeLedgerError,
+    listing,
+)
+from veilroute.base.io import dump_canonical, parse_json, read_bytes, write_file
 from veilroute.cli import instances
 from veilroute.cli.console import (
     DONE,
@@ -25,22 +34,13 @@ from veilroute.cli.console import (
     live_progress,
     remark,
 )
-from veilroute.closures import GIVE_UP, GO_ON, Pair, Replan, Way, replan_from_dict
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label, label_text
-from veilroute.errors import (
-    BrokenPromiseError,
-    FileFormatError,
-    InvalidInputError,
-    UnknownMethodError,
-    UnsafeLedgerError,
-    listing,
-)
 from veilroute.formats.geojson import route_geojson
 from veilroute.formats.tables import read_edge_costs
-from veilroute.jsontext import dump_canonical, parse_json, read_bytes, write_file
-from veilroute.ledger import Ledger, read_ledger
-from veilroute.playbook import Playbook
+from veilroute.ledger.ledger import Ledger, read_ledger
+from veilroute.model.closure import GIVE_UP, GO_ON, Pair, Replan, Way, replan_from_dict
+from veilroute.model.playbook import Playbook
 from veilroute.streets.places import Place, locate
 from veilroute.streets.sheets import closed_text, detour_parts, detour_text, members_text, sighting_text
 
@@ -99,12 +99,14 @@ def run_replan(
     shut = [find_node(book, text, "--closed-nodes") for text in split_items(closed_nodes)]
     if not (roads or one_way or shut or new_costs or after):
         raise InvalidInputError("--closed", "roads as A,B or A>B, or --closed-nodes, or --costs: what has changed")
+    from veilroute.planners.replan import replan  # here, because it loads kernels
+
     with live_progress("replanning"):
         earlier = None if after is None else read_replan(book, after)
         choice = GO_ON if go_on else GIVE_UP if give_up else None
-        found = book.replan(
-            number, find_node(book, at, "--at"), position=position, trip=trip, closed=roads, closed_one_way=one_way,
-            closed_nodes=shut, costs=new_costs, choice=choice, after=earlier,
+        found = replan(
+            book, number, find_node(book, at, "--at"), position=position, trip=trip, closed=roads,
+            closed_one_way=one_way, closed_nodes=shut, costs=new_costs, choice=choice, after=earlier,
         )  # fmt: skip
         if not is_hidden(book, book.hidden_classes if book.is_randomised else [book.hidden_classes[number - 1]]):
             raise BrokenPromiseError
@@ -157,7 +159,7 @@ def replan_file(book: Playbook, found: Replan) -> dict[str, Any]:
 
 def _replanner(book: Playbook) -> Replanner:
     """How other classes are replanned, for the auditor to ask."""
-    from veilroute.replanning import replan_alone  # here, because it loads kernels
+    from veilroute.planners.replan import replan_alone  # here, because it loads kernels
 
     return partial(replan_alone, book)
 
@@ -292,7 +294,7 @@ def _write(book: Playbook, found: Replan, out: Path) -> None:
     if suffix == ".json":
         write_file(out, dump_canonical(replan_file(book, found)))
         return
-    from veilroute.replanning import change_domain
+    from veilroute.planners.replan import change_domain
 
     changed = change_domain(book.problem.domain, found.closure)
     if suffix == ".txt":

@@ -15,6 +15,16 @@ import typer
 from typer import Argument, Option
 
 from veilroute.auditing.replay import is_hidden
+from veilroute.base.errors import (
+    BrokenPromiseError,
+    InvalidInputError,
+    NotAnonymizedError,
+    UnknownCandidateError,
+    UnsafeLedgerError,
+    VeilrouteError,
+)
+from veilroute.base.io import write_file
+from veilroute.base.keys import new_key, read_key
 from veilroute.cli.console import (
     BAD_INPUT,
     DONE,
@@ -28,20 +38,10 @@ from veilroute.cli.console import (
 )
 from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument
 from veilroute.domain.graph import Label, folded, label_text, tidy_text
-from veilroute.errors import (
-    BrokenPromiseError,
-    InvalidInputError,
-    NotAnonymizedError,
-    UnknownCandidateError,
-    UnsafeLedgerError,
-    VeilrouteError,
-)
 from veilroute.formats import read_domain
 from veilroute.formats.route_text import route_text
-from veilroute.jsontext import write_file
-from veilroute.keys import new_key, read_key
-from veilroute.ledger import Ledger, read_ledger
-from veilroute.playbook import Playbook, Route, read_playbook
+from veilroute.ledger.ledger import Ledger, read_ledger
+from veilroute.model.playbook import Playbook, Route, read_playbook
 from veilroute.streets.places import snap, typed_coordinates
 from veilroute.streets.stops import DWELL_S, Schedule
 

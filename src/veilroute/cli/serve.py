@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from typer import Argument, Option
 
+from veilroute.base.errors import FileFormatError, InvalidInputError, MissingExtraError
 from veilroute.cli.console import DONE, emit, remark
-from veilroute.errors import FileFormatError, InvalidInputError, MissingExtraError
 
 if TYPE_CHECKING:
     from veilroute.studio.store import Store
@@ -193,7 +193,7 @@ def _add_demo(store: "Store") -> None:
 
 def _add_file(store: "Store", path: Path) -> None:
     """Open a file that was named on the command line."""
-    from veilroute.jsontext import open_regular
+    from veilroute.base.io import open_regular
     from veilroute.studio.files import clean_name
 
     copy = store.folder / "incoming" / secrets.token_hex(8)

@@ -4,23 +4,24 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from veilroute.analysis.posterior import find_exposures, measure_risk
 from veilroute.auditing import audit_linked, audit_playbook, street
 from veilroute.auditing.day_risk import observe_day
 from veilroute.auditing.linked import LinkedReport
-from veilroute.checks import check_name
+from veilroute.base.checks import check_name
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.keys import Key
 from veilroute.cli import instances
 from veilroute.cli.console import DONE, VIOLATED, emit, emit_json, live_progress
 from veilroute.cli.day_files import DAY_FILE
 from veilroute.cli.replan import read_replan
-from veilroute.closures import GIVE_UP, Replan
-from veilroute.days import Day, read_day
-from veilroute.entries import TRIPS
-from veilroute.errors import InvalidInputError
 from veilroute.fleet import Exposure, exposure, pad
-from veilroute.keys import Key
-from veilroute.ledger import read_ledger
-from veilroute.playbook import Playbook
-from veilroute.posterior import find_exposures, measure_risk
+from veilroute.ledger.ledger import read_ledger
+from veilroute.model.closure import GIVE_UP, Replan
+from veilroute.model.day import Day, read_day
+from veilroute.model.entry import TRIPS
+from veilroute.model.playbook import Playbook
+from veilroute.planners.replan import replan
 
 NUM_TRIPS = 10_000
 _MOST_DAYS = 6  #: for at most this many days all sets of days are linked
@@ -106,7 +107,14 @@ def simulate_replan(book: Playbook, found: Replan) -> street.Simulation:
         for who, choice in (("by the rule", None), ("if all choose the same", found.choice)):
             otherwise = found.choice or GIVE_UP
             compared = street.compare_detours(
-                book, "The replan", news, trip=found.trip, choice=choice, otherwise=otherwise, given=found
+                book,
+                "The replan",
+                news,
+                trip=found.trip,
+                choice=choice,
+                otherwise=otherwise,
+                given=found,
+                replan=replan,
             )
             rows += [replace(row, where=f"{row.where}, {who}, {when}") for row in compared]
     notes = [_KNOWS, "It asked what the vehicle of every place does about the roads that have changed."]

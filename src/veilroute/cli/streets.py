@@ -5,14 +5,14 @@ from typing import Any
 
 from typer import Argument, Option
 
-from veilroute.checks import check_name
+from veilroute.base.checks import check_name
+from veilroute.base.errors import InvalidInputError, UnknownMethodError
+from veilroute.base.run import Progress
 from veilroute.cli.console import DONE, JsonOption, check_out, emit, emit_json, live_progress, remark
 from veilroute.domain.graph import Domain
-from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats.network_file import WRITABLE, network_suffix, read_addresses, read_network, write_network
 from veilroute.formats.osm import is_osm_name, read_osm
 from veilroute.formats.osm_addresses import read_osm_addresses
-from veilroute.progress import Progress
 from veilroute.streets.network import StreetNetwork, connected_part, with_u_turns
 from veilroute.streets.network_report import TURNING
 

@@ -9,18 +9,18 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from veilroute.analysis.obstacles import MAX_OBSTACLES, Obstacle, coverable_positions, find_obstacles
+from veilroute.analysis.posterior import find_doors, find_exposures, near_share
 from veilroute.bench.executors import peak_memory_mb
 from veilroute.cli import console
 from veilroute.cli.ledger import shortfall_lines
-from veilroute.diagnosis import MAX_OBSTACLES, Obstacle, coverable_positions, find_obstacles
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label
-from veilroute.exposure import percent
-from veilroute.playbook import Claims, Playbook, PlaybookClass
-from veilroute.posterior import find_doors, find_exposures, near_share
-from veilroute.problem import ROUNDING, Past
-from veilroute.rules import least_risk
-from veilroute.shortfalls import Shortfall
+from veilroute.ledger.explain import Shortfall
+from veilroute.model.exposure import percent
+from veilroute.model.playbook import Claims, Playbook, PlaybookClass
+from veilroute.model.problem import ROUNDING, Past
+from veilroute.model.rules import least_risk
 
 _SAYS_LITTLE = 1.0  # a gap above which the bound is of no use to judge a plan by
 _MOST_REASONS = 12

@@ -5,12 +5,12 @@ from typing import Any
 
 from typer import Option
 
+from veilroute.analysis.all_pairs import MAX_POINTS, survey_pairs
+from veilroute.base.errors import InvalidInputError, UnknownMethodError
+from veilroute.base.io import dump_canonical, write_file
 from veilroute.cli import console
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, TimeLimitOption, read_time_limit
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_open_instance, takes_instance_options
-from veilroute.errors import InvalidInputError, UnknownMethodError
-from veilroute.jsontext import dump_canonical, write_file
-from veilroute.pairs import MAX_POINTS, survey_pairs
 
 _OUTPUTS = (".png", ".svg", ".pdf", ".json")
 _USUAL_POINTS = 24

@@ -22,10 +22,10 @@ from typing import Any, NoReturn
 
 import orjson
 
+from veilroute.base.errors import FileFormatError, VeilrouteError
+from veilroute.base.io import parse_json, read_bytes
+from veilroute.base.run import Progress
 from veilroute.cli.console import INTERRUPTED, listening, remark
-from veilroute.errors import FileFormatError, VeilrouteError
-from veilroute.jsontext import parse_json, read_bytes
-from veilroute.progress import Progress
 from veilroute.studio.commands import LAST_BOOK
 from veilroute.studio.store import results_folder
 from veilroute_start import forbid_core_dumps
@@ -95,7 +95,7 @@ def _warm_up() -> None:
     import veilroute.cli.plan
     import veilroute.partition
     import veilroute.planners
-    import veilroute.solver
+    import veilroute.planners.solve
 
     with suppress(ImportError):  # who cancels while these are imported for a picture would get none
         import veilroute.plotting.scene

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from veilroute.base.lazy import lazy_names
 from veilroute.covering.cover import Cover, cover
-from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from veilroute.arrays import Members, Node, as_members
+    from veilroute.base.arrays import Members, Node, as_members
     from veilroute.covering.astar import HEURISTICS, AStarEngine
     from veilroute.covering.crew import ClusterCrew, Crew, Sweeps, at_work, num_threads
     from veilroute.covering.engines import ENGINES, CoverMemo
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
     from veilroute.covering.walks import CoveringWalk, Sweeper, WalkSource, walk_cost
     from veilroute.kernels.astar import Estimator
-    from veilroute.rules import KAndEll, RiskBound
+    from veilroute.model.rules import KAndEll, RiskBound
 
 # For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
 __getattr__ = lazy_names(__name__, __file__)

@@ -36,17 +36,17 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Node, Walk
+from veilroute.base.arrays import Flags, Floats, Indices, Int32s, Ints, Node, Walk
+from veilroute.base.errors import TooLargeError, UnknownMethodError
+from veilroute.base.registry import Plugin, Registry
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.fields import FIELD_BYTES
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import NO_WALK, Counts, CoveringWalk, Sweeper, stop_with_walk, walk_cost
 from veilroute.domain.graph import Domain, at_most, choice_margin
-from veilroute.errors import TooLargeError, UnknownMethodError
 from veilroute.kernels import astar as kernel
 from veilroute.kernels.astar import Estimator
 from veilroute.kernels.tables import fill_slots
-from veilroute.progress import OutOfTimeError, Watch
-from veilroute.registry import Plugin, Registry
 
 TIE_BREAKS = ("first-made", "last-made")  #: which of the states with equal f and h is expanded first
 SIGHTINGS = ("arriving", "leaving")  #: when a walk takes off what a node sees: as it arrives there, or as it leaves

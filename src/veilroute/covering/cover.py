@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from veilroute.checks import check_whole, is_number, plain_number
-from veilroute.errors import InvalidInputError
-from veilroute.problem import Problem
-from veilroute.progress import ProgressCallback, Watch, check_time_limit
+from veilroute.base.checks import check_whole, is_number, plain_number
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.run import ProgressCallback, Watch, check_time_limit
+from veilroute.model.problem import Problem
 
 
 @dataclass(frozen=True)

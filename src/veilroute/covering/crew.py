@@ -26,15 +26,15 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from veilroute.arrays import Floats, Indices, Ints
-from veilroute.checks import check_whole
-from veilroute.cluster import Cluster
+from veilroute.base.arrays import Floats, Indices, Ints
+from veilroute.base.checks import check_whole
+from veilroute.base.cluster import Cluster
+from veilroute.base.errors import VeilrouteError
+from veilroute.base.run import Watch
 from veilroute.covering.states import StateGraph
 from veilroute.covering.walks import Sweeper, sweeps_per_look
 from veilroute.domain.graph import Domain
-from veilroute.errors import VeilrouteError
 from veilroute.kernels.jit import digest_sources
-from veilroute.progress import Watch
 
 Seeds = tuple[Indices, Floats]  #: nodes, and the value at which the sweep begins at each
 

@@ -15,13 +15,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from veilroute.arrays import Floats, Members, as_members
+from veilroute.base.arrays import Floats, Members, as_members
+from veilroute.base.errors import InvalidInputError, TooLargeError, UnknownMethodError
+from veilroute.base.run import Watch
 from veilroute.covering.astar import STATE_BYTES, AStarEngine
 from veilroute.covering.fields import FIELD_BYTES, FieldsEngine
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import CoveringWalk
-from veilroute.errors import InvalidInputError, TooLargeError, UnknownMethodError
-from veilroute.progress import Watch
 
 ENGINES = ("auto", "astar", "fields")  #: the names
 WALK_BYTES = 512 * 2**20  #: walks beyond this are not kept; one that is asked for is then looked for again

@@ -34,15 +34,15 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from veilroute.arrays import Floats, Ints, Members, Post, Walk, as_members
+from veilroute.base.arrays import Floats, Ints, Members, Post, Walk, as_members
+from veilroute.base.errors import InvalidInputError, TooLargeError
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.crew import Seeds, Sweeps, crew_at_work
 from veilroute.covering.states import StateGraph
 from veilroute.covering.task import CoveringTask, Posts, PostTable
 from veilroute.covering.walks import Counts, CoveringWalk, Sweeper, Sweepers, stop_with_walk, walk_cost, walk_through
 from veilroute.domain.graph import RELATIVE, at_most, choice_margin
-from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels.subsets import advance_by_table, gather_seeds, join_rows
-from veilroute.progress import OutOfTimeError, Watch
 
 #: The fields of one computation stay in memory up to this many bytes, unless the caller says otherwise.
 FIELD_BYTES = 512 * 2**20

@@ -31,7 +31,8 @@ from functools import cached_property
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks, Members, Walk
+from veilroute.base.arrays import Flags, Floats, Int32s, Ints, Masks, Members, Walk
+from veilroute.base.run import Watch
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.set_costs import FieldCosts, TourCosts
 from veilroute.covering.states import states_beside
@@ -39,7 +40,6 @@ from veilroute.covering.task import CoveringTask, bits, leads_both_ways
 from veilroute.covering.walks import NO_WALK, Sweeper, Sweepers, walk_cost, walk_through
 from veilroute.domain.graph import Domain
 from veilroute.kernels.subsets import advance_layer, lower_prices, price_prefixes
-from veilroute.progress import Watch
 
 MAX_WORK = 3e9  #: the most steps that :class:`LayeredWalks` may take; some ten seconds
 MAX_LAYER_BYTES = 2**30  #: the most memory that its layers may take while a walk is read off

@@ -34,14 +34,14 @@ from itertools import chain
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks, Members, as_members
+from veilroute.base.arrays import Flags, Floats, Int32s, Ints, Masks, Members, as_members
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.crew import Sweeps, crew_at_work
 from veilroute.covering.fields import FIELD_BYTES, FieldsEngine, FieldStepper, allocate_rows, check_room
 from veilroute.covering.task import CoveringTask, Posts, PostTable, members_of
 from veilroute.covering.walks import Counts, CoveringWalk, Sweeper, Sweepers, estimate_sweep, walk_cost
 from veilroute.kernels.subsets import join_fields, pair_costs, tour_costs
 from veilroute.kernels.touring import order_members
-from veilroute.progress import OutOfTimeError, Watch
 
 #: The most members that a set may have out of many: for :class:`TourCosts` it takes two to that power times its square.
 MAX_TOUR = 12

@@ -20,7 +20,7 @@ from typing import cast
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Walk
+from veilroute.base.arrays import Flags, Floats, Indices, Int32s, Ints, Walk
 from veilroute.domain.graph import CostArray, Domain, Label, spans
 from veilroute.domain.turns import Turns, edge_numbers
 from veilroute.kernels.sweep import turn_rows

@@ -2,9 +2,9 @@
 
 The watchers of a candidate are the nodes from which it is seen; a *post* is a node from which some candidate is seen.
 :class:`Posts` numbers the watchers of several candidates, a :class:`PostTable` has the distances between posts, and a
-:class:`CoveringTask` takes all this together with the trips. Four numberings meet here, and :mod:`veilroute.arrays` has
-a type for each: nodes of the domain, candidates of the problem, members of the task (the candidates that every trip can
-cover) and posts.
+:class:`CoveringTask` takes all this together with the trips. Four numberings meet here, and
+:mod:`veilroute.base.arrays` has a type for each: nodes of the domain, candidates of the problem, members of the task
+(the candidates that every trip can cover) and posts.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Masks, Members, Node, as_members
+from veilroute.base.arrays import Candidate, Flags, Floats, Indices, Ints, Masks, Members, Node, as_members
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.run import Watch
 from veilroute.covering.crew import Sweeps, crew_at_work
 from veilroute.covering.states import search_graph
 from veilroute.covering.walks import Sweeper
 from veilroute.domain.geography import measured_domain, straight_distances, straight_within
 from veilroute.domain.graph import Domain, at_least, at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
-from veilroute.errors import InvalidInputError
 from veilroute.kernels.sight import visible_cells
-from veilroute.problem import ROUNDING, Privacy, Problem, objective_rates
-from veilroute.progress import Watch
-from veilroute.rules import KAndEll, Linked, RiskBound, Rule, hideable
+from veilroute.model.problem import ROUNDING, Privacy, Problem, objective_rates
+from veilroute.model.rules import KAndEll, Linked, RiskBound, Rule, hideable
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Indices, Int8s, Int32s, Ints, Walk
+from veilroute.base.arrays import Flags, Floats, Indices, Int8s, Int32s, Ints, Walk
 from veilroute.covering.states import Shortcuts, StateGraph
 from veilroute.domain.graph import Domain, spans
 from veilroute.kernels.sweep import FAR, descend_costs, descend_hops, sweep_costs, sweep_hops, sweep_states

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from veilroute.base.lazy import lazy_names
 from veilroute.domain.free_flight import FreeFlight
 from veilroute.domain.generate import draw_candidates, generate_rooms, generate_streets
 from veilroute.domain.geography import Streets, street_domain
@@ -11,7 +12,6 @@ from veilroute.domain.graph import Domain, Label
 from veilroute.domain.grid import Anchor, Grid, grid_domain
 from veilroute.domain.turns import Turns
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
-from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.domain.codec import domain_from_dict, domain_to_dict

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.checks import is_number
+from veilroute.base.checks import is_number
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.geography import Streets, street_domain
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Anchor, grid_domain
 from veilroute.domain.turns import also_from_list, turns_from_dict, with_rules
-from veilroute.errors import InvalidInputError
 
 _STREET_FIELDS = ("unit", "lonlat", "lengths", "names", "name_ids", "kinds", "kind_ids", "attribution", "shortest")
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from veilroute.arrays import Flags, Ints
+from veilroute.base.arrays import Flags, Ints
 from veilroute.domain.graph import Domain, spans
 
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Ints
-from veilroute.checks import is_number
+from veilroute.base.arrays import Flags, Floats, Ints
+from veilroute.base.checks import is_number
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.geography import AIR, EARTH_RADIUS_M, great_circle_m, street_domain
 from veilroute.domain.graph import Domain, spans
 from veilroute.domain.polygons import MOST, Shape, chunks_of, crossing_of, stays_inside, touches, without_repeats
-from veilroute.errors import InvalidInputError
 
 WAYS = (8, 16)
 MOST_POINTS = 2**20

@@ -11,12 +11,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from veilroute.arrays import Flags
-from veilroute.checks import check_whole
+from veilroute.base.arrays import Flags
+from veilroute.base.checks import check_whole
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.connectivity import largest_component, reached_from
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.grid import grid_domain
-from veilroute.errors import InvalidInputError
 
 
 def generate_rooms(height: int = 40, width: int = 72, *, seed: int, movement: int = 4) -> Domain:

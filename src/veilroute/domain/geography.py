@@ -12,11 +12,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints
-from veilroute.checks import check_name
+from veilroute.base.arrays import Flags, Floats, Int32s, Ints
+from veilroute.base.checks import check_name
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.graph import Domain, Label, checked_costs, keep_cheapest, spans
 from veilroute.domain.turns import Turns, with_rules
-from veilroute.errors import InvalidInputError
 
 UNITS = ("seconds", "metres")  #: what an edge's cost may be measured in on a street network
 MEASURES = ("cost", "driving", "walking", "straight")

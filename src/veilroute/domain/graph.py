@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.arrays import Floats, Indices, Ints
-from veilroute.checks import check_whole, is_whole, plain_number
-from veilroute.errors import InvalidInputError, MissingExtraError
-from veilroute.jsontext import dump_canonical
+from veilroute.base.arrays import Floats, Indices, Ints
+from veilroute.base.checks import check_whole, is_whole, plain_number
+from veilroute.base.errors import InvalidInputError, MissingExtraError
+from veilroute.base.io import dump_canonical
 
 if TYPE_CHECKING:
     from veilroute.domain.geography import Streets

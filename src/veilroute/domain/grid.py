@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.arrays import Flags, Floats, Indices, Ints
-from veilroute.checks import is_number, is_whole, plain_number
+from veilroute.base.arrays import Flags, Floats, Indices, Ints
+from veilroute.base.checks import is_number, is_whole, plain_number
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.geography import EARTH_RADIUS_M
 from veilroute.domain.graph import CostArray, Domain
-from veilroute.errors import InvalidInputError
 
 FREE_CHARACTERS = ".GS"  #: terrain that can be walked on in Moving AI maps
 BLOCKED_CHARACTERS = "@OTW"  #: terrain that cannot

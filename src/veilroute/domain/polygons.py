@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Ints
+from veilroute.base.arrays import Flags, Floats, Ints
 from veilroute.domain.graph import spans
 
 MOST = 2**29  #: what coordinates stay below, in millimetres

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.arrays import Ints
-from veilroute.checks import check_finite, check_list, check_name, is_whole
+from veilroute.base.arrays import Ints
+from veilroute.base.checks import check_finite, check_list, check_name, is_whole
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
-from veilroute.errors import InvalidInputError
 
 U_TURNS = ("never", "dead-ends", "allow")
 """Where one may turn round: nowhere; where no other street leads on; everywhere."""

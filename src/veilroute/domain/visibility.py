@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from veilroute.checks import check_finite, check_name
+from veilroute.base.checks import check_finite, check_name
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
-from veilroute.errors import InvalidInputError
 
 
 @dataclass(frozen=True)

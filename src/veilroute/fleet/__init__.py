@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from veilroute.base.lazy import lazy_names
 from veilroute.fleet.dispatch import dispatch, redispatch
 from veilroute.fleet.exposure import ExposedClass, Exposure, expose, exposure
 from veilroute.fleet.padding import pad
 from veilroute.fleet.simulation import SimulatedDay, Simulation, simulate_days
-from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.fleet.replanning import repeat_replan

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from veilroute.closures import Closure
-from veilroute.days import Day, Terms
+from veilroute.base.run import ProgressCallback, Watch
 from veilroute.domain.graph import Label
-from veilroute.playbook import Playbook
-from veilroute.progress import ProgressCallback, Watch
+from veilroute.model.closure import Closure
+from veilroute.model.day import Day, Terms
+from veilroute.model.playbook import Playbook
 
 
 def dispatch(
@@ -82,7 +82,7 @@ def redispatch(
     broken
         Vehicles, from 1, that stay where they are.
     closed, closed_one_way, closed_nodes, costs
-        What has changed on the map, as in :meth:`Playbook.replan`. What was closed before stays closed.
+        What has changed on the map, as in :func:`vr.replan`. What was closed before stays closed.
     choice
         ``go-on`` or ``give-up``: what is done about classes that keep their promise no more, because members are out of
         reach. Do not let it depend on who has ordered.

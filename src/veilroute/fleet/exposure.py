@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.areas import area_rows
-from veilroute.arrays import Flags, Floats
-from veilroute.days import Day, Terms
+from veilroute.base.arrays import Flags, Floats
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.graph import Label
-from veilroute.errors import InvalidInputError
-from veilroute.exposure import across_text, figure_rows, guess_text, percent, row_lines
-from veilroute.playbook import Playbook
+from veilroute.model.areas import area_rows
+from veilroute.model.day import Day, Terms
+from veilroute.model.exposure import across_text, figure_rows, guess_text, percent, row_lines
+from veilroute.model.playbook import Playbook
 
 _SURE = 1 - 1e-9
 _NUM_HALVINGS = 60

@@ -11,10 +11,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 
-from veilroute.days import Terms
-from veilroute.errors import InvalidInputError
-from veilroute.keys import Key, occasion_bytes
-from veilroute.playbook import Playbook
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.keys import Key, occasion_bytes
+from veilroute.model.day import Terms
+from veilroute.model.playbook import Playbook
 
 _PADDING = b"veilroute-padding/2"
 _RANKS = 2**255

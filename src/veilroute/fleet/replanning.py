@@ -19,21 +19,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veilroute.arrays import Floats
-from veilroute.checks import check_name
-from veilroute.closures import CHOICES, GIVE_UP, GO_ON, Closure
-from veilroute.days import Day, Stay, Terms, Tour, clock_text
+from veilroute.base.arrays import Floats
+from veilroute.base.checks import check_name
+from veilroute.base.errors import FallsShortError, InvalidInputError, Problems, listing
+from veilroute.base.run import Watch
 from veilroute.domain.geography import duration_text
 from veilroute.domain.graph import Domain, Label, label_text
-from veilroute.errors import FallsShortError, InvalidInputError, Problems, listing
 from veilroute.fleet.routing import Readiness, Routing, route_customers
 from veilroute.fleet.standing import Position, find_stands
 from veilroute.fleet.tours import MAX_EXACT, average_direct_cost, make_tour, touched_groups
 from veilroute.fleet.ways import Leg, Ways
-from veilroute.playbook import Playbook
-from veilroute.progress import Watch
-from veilroute.replanning import by_first_labels, change_domain, keeps_promise
-from veilroute.underway import FIT, STUCK, Shortage, Stand, Underway
+from veilroute.model.closure import CHOICES, GIVE_UP, GO_ON, Closure
+from veilroute.model.day import Day, Stay, Terms, Tour, clock_text
+from veilroute.model.day_state import FIT, STUCK, Shortage, Stand, Underway
+from veilroute.model.playbook import Playbook
+from veilroute.planners.replan import by_first_labels, change_domain, keeps_promise
 
 _FIRST_SLACK_S = 300.0
 _MOST_SLACK_S = 14 * 86_400.0

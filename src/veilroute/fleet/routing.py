@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Floats
-from veilroute.days import Stay, Terms
-from veilroute.errors import MissingExtraError
+from veilroute.base.arrays import Floats
+from veilroute.base.errors import MissingExtraError
 from veilroute.fleet.ways import Ways
+from veilroute.model.day import Stay, Terms
 
 _NO_WAY = 1 << 40
 _NO_TIME = 1 << 28  # times a penalty, and some of them on a tour, it must not exceed what PyVRP counts with

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from veilroute.checks import check_whole
-from veilroute.days import Customer, Stay, Terms
+from veilroute.base.checks import check_whole
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.run import ProgressCallback, Watch
 from veilroute.domain.graph import Label
-from veilroute.errors import InvalidInputError
-from veilroute.playbook import Playbook
-from veilroute.progress import ProgressCallback, Watch
+from veilroute.model.day import Customer, Stay, Terms
+from veilroute.model.playbook import Playbook
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from veilroute.checks import check_finite, check_whole, plain_number
-from veilroute.days import Day, Tour, clock_text
+from veilroute.base.checks import check_finite, check_whole, plain_number
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.turns import edge_numbers
-from veilroute.errors import InvalidInputError
-from veilroute.playbook import Playbook
-from veilroute.replanning import change_domain
-from veilroute.underway import BROKEN, FIT, Stand
+from veilroute.model.day import Day, Tour, clock_text
+from veilroute.model.day_state import BROKEN, FIT, Stand
+from veilroute.model.playbook import Playbook
+from veilroute.planners.replan import change_domain
 
 Position = int | tuple[int, int]
 """A place on a vehicle's route, from 0; with how many of its stops are done, where those at the place are not ahead."""

@@ -10,15 +10,15 @@ import math
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from veilroute.checks import check_whole, plain_number
-from veilroute.days import Day, Stay, Terms, Tour, clock_text
+from veilroute.base.checks import check_whole, plain_number
+from veilroute.base.errors import InvalidInputError, Problems, listing
+from veilroute.base.run import Watch
 from veilroute.domain.geography import duration_text
 from veilroute.domain.graph import Label
-from veilroute.errors import InvalidInputError, Problems, listing
 from veilroute.fleet.routing import Readiness, Routing, route_customers
 from veilroute.fleet.ways import Leg, Ways
-from veilroute.playbook import Playbook
-from veilroute.progress import Watch
+from veilroute.model.day import Day, Stay, Terms, Tour, clock_text
+from veilroute.model.playbook import Playbook
 
 SEARCHES = 2  #: how many searches of PyVRP a day has, of which the better one counts
 MAX_EXACT = 15  #: so many customers have the cheapest walk of all, where one vehicle may visit them in any order

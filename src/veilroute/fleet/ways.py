@@ -13,17 +13,17 @@ from functools import cached_property
 
 import numpy as np
 
-from veilroute.arrays import Floats, Ints
+from veilroute.base.arrays import Floats, Ints
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.run import Watch
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.states import nodes_along
 from veilroute.covering.task import CoveringTask, PostTable, prepare_task
 from veilroute.covering.walks import Sweepers, has_whole_costs, walk_cost, walk_through
-from veilroute.days import Van
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.visibility import AtNode
-from veilroute.errors import InvalidInputError
-from veilroute.problem import Problem, Trip
-from veilroute.progress import Watch
+from veilroute.model.day import Van
+from veilroute.model.problem import Problem, Trip
 
 
 @dataclass(frozen=True)

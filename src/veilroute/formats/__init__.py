@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from veilroute.base.lazy import lazy_names
 from veilroute.formats.area import read_area
 from veilroute.formats.dimacs import read_dimacs
 from veilroute.formats.graphml import domain_from_osmnx, read_graphml
@@ -12,7 +13,6 @@ from veilroute.formats.movingai import Scenario, read_movingai, read_scenarios, 
 from veilroute.formats.network_file import read_network, read_network_cache, write_network, write_network_cache
 from veilroute.formats.osm import read_osm
 from veilroute.formats.tables import read_edge_list
-from veilroute.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.formats.area import read_zones

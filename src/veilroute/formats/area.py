@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Floats
-from veilroute.checks import is_number
+from veilroute.base.arrays import Floats
+from veilroute.base.checks import is_number
+from veilroute.base.errors import FileFormatError, InvalidInputError, blame_file
+from veilroute.base.io import parse_json, read_bytes
 from veilroute.domain.free_flight import FreeFlight, Zone, free_flight
-from veilroute.errors import FileFormatError, InvalidInputError, blame_file
-from veilroute.jsontext import parse_json, read_bytes
 
 # Compared in small letters, without spaces and signs between words.
 _FLAGS = frozenset({"nofly", "noflyzone", "forbidden", "prohibited", "restricted"})

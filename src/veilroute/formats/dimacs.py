@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.arrays import Ints, Points
-from veilroute.checks import check_name
+from veilroute.base.arrays import Ints, Points
+from veilroute.base.checks import check_name
+from veilroute.base.errors import FileFormatError, InvalidInputError, blame_file
+from veilroute.base.io import read_bytes
 from veilroute.domain.geography import UNITS, great_circle_m, project, street_domain
 from veilroute.domain.graph import Domain
-from veilroute.errors import FileFormatError, InvalidInputError, blame_file
-from veilroute.jsontext import read_bytes
 
 Numbers = npt.NDArray[Any]  # int64, or float64 where a number is not whole
 

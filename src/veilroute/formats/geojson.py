@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from veilroute.base.io import dump_canonical, write_file
 from veilroute.domain.geography import streets_of
 from veilroute.domain.graph import Label
-from veilroute.jsontext import dump_canonical, write_file
-from veilroute.playbook import Playbook
+from veilroute.model.playbook import Playbook
 from veilroute.streets.day_sheets import VanSheet, Visit
 from veilroute.streets.directions import Itinerary
 from veilroute.streets.sheets import ClassRoute, chosen_trips, class_routes

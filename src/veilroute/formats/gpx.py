@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from veilroute.arrays import Floats
+from veilroute.base.arrays import Floats
+from veilroute.base.io import write_file
 from veilroute.domain.geography import streets_of
-from veilroute.jsontext import write_file
-from veilroute.playbook import Playbook
+from veilroute.model.playbook import Playbook
 from veilroute.streets.day_sheets import VanSheet
 from veilroute.streets.directions import Itinerary, Step, stay_text, total_text
 from veilroute.streets.sheets import class_routes, members_text

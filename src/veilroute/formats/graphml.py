@@ -18,13 +18,13 @@ from xml.parsers import expat
 
 import numpy as np
 
-from veilroute.checks import check_name
+from veilroute.base.checks import check_name
+from veilroute.base.errors import FileFormatError, InvalidInputError, blame_file
+from veilroute.base.io import read_bytes
 from veilroute.domain.geography import street_domain
 from veilroute.domain.graph import Domain, Label
-from veilroute.errors import FileFormatError, InvalidInputError, blame_file
 from veilroute.formats.sheets import number_of_text
 from veilroute.formats.tables import labels_of_texts, text_columns
-from veilroute.jsontext import read_bytes
 from veilroute.streets.network import ATTRIBUTION
 
 Place = tuple[float, float]

@@ -9,16 +9,16 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from veilroute.checks import check_list
+from veilroute.base.checks import check_list
+from veilroute.base.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
+from veilroute.base.io import dump_canonical, parse_json, read_bytes, read_text, write_file
 from veilroute.domain.codec import anchor_from_dict, domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain, plain_label
 from veilroute.domain.grid import anchored
 from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility_to_dict
-from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
 from veilroute.formats.movingai import read_movingai, write_movingai
 from veilroute.formats.network_file import is_network_data, network_from_data, read_network
-from veilroute.jsontext import dump_canonical, parse_json, read_bytes, read_text, write_file
-from veilroute.problem import Privacy, Problem, Trip, places_from_list
+from veilroute.model.problem import Privacy, Problem, Trip, places_from_list
 
 FORMAT = "veilroute-instance/1"
 

@@ -10,11 +10,11 @@ from html import escape as escape_html
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from veilroute.base.io import write_file
 from veilroute.domain.geography import places_on_earth, streets_of
 from veilroute.domain.graph import Label
 from veilroute.formats.geojson import UNPROTECTED, class_colour
-from veilroute.jsontext import write_file
-from veilroute.playbook import Playbook
+from veilroute.model.playbook import Playbook
 from veilroute.streets.directions import Itinerary, stay_text, total_text
 from veilroute.streets.sheets import chosen_trips, class_routes, members_text
 from veilroute.streets.stops import Schedule

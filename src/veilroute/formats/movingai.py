@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from veilroute.base.errors import FileFormatError, InvalidInputError, blame_file
+from veilroute.base.io import read_text, write_file
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import BLOCKED_CHARACTERS, FREE_CHARACTERS, grid_domain
-from veilroute.errors import FileFormatError, InvalidInputError, blame_file
-from veilroute.jsontext import read_text, write_file
 
 
 def read_movingai(path: str | Path, *, movement: int = 4) -> Domain:

@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.checks import check_list
+from veilroute.base.checks import check_list
+from veilroute.base.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
+from veilroute.base.io import dump_canonical, parse_json, read_bytes, write_file
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.geography import street_domain
 from veilroute.domain.graph import Domain
 from veilroute.domain.turns import also_from_list, turns_from_dict, with_rules
-from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
 from veilroute.formats.dimacs import read_dimacs
 from veilroute.formats.graphml import read_graphml
 from veilroute.formats.osm import is_osm_name
 from veilroute.formats.tables import read_edge_list
-from veilroute.jsontext import dump_canonical, parse_json, read_bytes, write_file
 from veilroute.streets.addresses import AddressBook
 from veilroute.streets.network import StreetNetwork
 

@@ -10,12 +10,12 @@ What is public about customers may be named, and is.
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
-from veilroute.days import Customer, Terms, seconds_of_clock
+from veilroute.base.errors import FileFormatError, InvalidInputError, Problems
 from veilroute.domain.graph import Label
-from veilroute.errors import FileFormatError, InvalidInputError, Problems
 from veilroute.formats.places import ALIASES
 from veilroute.formats.sheets import Sheet, number_of_text
-from veilroute.playbook import Playbook
+from veilroute.model.day import Customer, Terms, seconds_of_clock
+from veilroute.model.playbook import Playbook
 
 Finder = Callable[[str], Label | None]  #: the candidate that a text means, if it means one
 

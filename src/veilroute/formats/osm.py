@@ -17,11 +17,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from veilroute.arrays import Floats, Ints
+from veilroute.base.arrays import Floats, Ints
+from veilroute.base.errors import FileFormatError, InvalidInputError, MissingExtraError, UnknownMethodError, blame_file
+from veilroute.base.io import open_regular
+from veilroute.base.run import ProgressCallback, Watch
 from veilroute.domain.geography import UNITS
-from veilroute.errors import FileFormatError, InvalidInputError, MissingExtraError, UnknownMethodError, blame_file
-from veilroute.jsontext import open_regular
-from veilroute.progress import ProgressCallback, Watch
 from veilroute.streets import rules
 from veilroute.streets.network import StreetNetwork, build_network, refs_of, select_ways, turning_rules
 from veilroute.streets.vehicles import Vehicle
@@ -80,7 +80,7 @@ def read_osm(
     height, weight, length
         How large the vehicle of the network ``truck`` is, in metres, tonnes (loaded) and metres.
     progress
-        Called with a :class:`~veilroute.progress.Progress` now and then.
+        Called with a :class:`~veilroute.base.run.Progress` now and then.
     """
     vehicle = Vehicle(height, weight, length)
     moving = rules.network_called(network, vehicle)

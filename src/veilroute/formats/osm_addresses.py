@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from veilroute.errors import FileFormatError
+from veilroute.base.errors import FileFormatError
+from veilroute.base.run import ProgressCallback, Watch
 from veilroute.formats.osm import check_osm_file, filtered_things, read_node_places
-from veilroute.progress import ProgressCallback, Watch
 from veilroute.streets.addresses import KINDS, Address, AddressBook, addresses_of
 
 _HOUSE = "addr:housenumber"

@@ -12,12 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from veilroute.checks import is_number
+from veilroute.base.checks import is_number
+from veilroute.base.errors import FileFormatError, InvalidInputError, Problems, blame_file, shorten
 from veilroute.domain.graph import Domain, Label, label_text
-from veilroute.errors import FileFormatError, InvalidInputError, Problems, blame_file, shorten
 from veilroute.formats.points import Record, Spot, read_records, table_records
 from veilroute.formats.sheets import TABLES, OpenCommaError, Sheet, number_of_text
-from veilroute.problem import checked_prior
+from veilroute.model.problem import checked_prior
 from veilroute.streets.coordinates import read_degrees, read_lat_lon
 from veilroute.streets.places import ROLES, Place, locate
 
@@ -49,7 +49,7 @@ def read_places(path: str | Path) -> list[Place]:
 
     The file is a table (``.csv``, ``.tsv``, ``.txt``, ``.xlsx``), GeoJSON (``.geojson``, ``.json``), or a ``.gpx``,
     ``.kml``, ``.kmz`` or ``.gpkg`` file. All that is wrong with it is raised at once, as a
-    :class:`~veilroute.errors.ManyProblemsError` where that is more than one thing.
+    :class:`~veilroute.base.errors.ManyProblemsError` where that is more than one thing.
     """
     problems = Problems()
     places = []

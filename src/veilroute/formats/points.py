@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from veilroute.checks import is_number
-from veilroute.errors import FileFormatError, Problems, UnknownMethodError
+from veilroute.base.checks import is_number
+from veilroute.base.errors import FileFormatError, Problems, UnknownMethodError
+from veilroute.base.io import MAX_BYTES, open_regular, parse_json, read_bytes
 from veilroute.formats.sheets import TABLES, Sheet, decode_text, header_key
-from veilroute.jsontext import MAX_BYTES, open_regular, parse_json, read_bytes
 
 SUFFIXES = (*TABLES, ".geojson", ".json", ".gpx", ".kml", ".kmz", ".gpkg")  #: what the names of such files end with
 _DEEPEST = 100

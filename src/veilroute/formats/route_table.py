@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from veilroute.base.errors import InvalidInputError, MissingExtraError
+from veilroute.base.io import write_file
 from veilroute.domain.graph import Domain, Label
-from veilroute.errors import InvalidInputError, MissingExtraError
-from veilroute.jsontext import write_file
-from veilroute.metrics import extra_costs
-from veilroute.playbook import Playbook
+from veilroute.model.metrics import extra_costs
+from veilroute.model.playbook import Playbook
 from veilroute.streets.directions import edge_number
 from veilroute.streets.sheets import chosen_trips
 from veilroute.streets.stops import Stop, Stops

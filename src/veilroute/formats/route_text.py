@@ -9,11 +9,11 @@ ways.
 
 from collections.abc import Callable, Sequence
 
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.io import dump_canonical
 from veilroute.domain.graph import label_text
-from veilroute.errors import InvalidInputError
 from veilroute.formats.geojson import route_geojson
-from veilroute.jsontext import dump_canonical
-from veilroute.playbook import Playbook, Route
+from veilroute.model.playbook import Playbook, Route
 from veilroute.streets.directions import directions, directions_text
 from veilroute.streets.sheets import route_itinerary
 from veilroute.streets.stops import Schedule, Stops

@@ -17,8 +17,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from veilroute.errors import FileFormatError, MissingExtraError
-from veilroute.jsontext import read_bytes
+from veilroute.base.errors import FileFormatError, MissingExtraError
+from veilroute.base.io import read_bytes
 
 TABLES = (".csv", ".tsv", ".txt", ".xlsx")  #: what the names of tables end with
 Row = tuple[int, list[str]]  # the line of a file, and its cells

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from veilroute.base.errors import FileFormatError, blame_file, printable
 from veilroute.domain.geography import great_circle_m, street_domain
 from veilroute.domain.graph import Domain, Label, label_text
-from veilroute.errors import FileFormatError, blame_file, printable
 from veilroute.formats.sheets import Sheet
 from veilroute.streets.coordinates import read_degrees
 from veilroute.streets.places import Place, locate

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from veilroute.lazy import lazy_names
+from veilroute.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.kernels.astar import Estimator, estimate_state

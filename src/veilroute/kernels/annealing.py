@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Ints
+from veilroute.base.arrays import Flags, Floats, Ints
 from veilroute.kernels.extension import has_clique
 from veilroute.kernels.jit import inner, jit
 from veilroute.kernels.touring import detour, insert, length_of, shorten

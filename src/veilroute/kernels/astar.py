@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
+from veilroute.base.arrays import Flags, Floats, Indices, Int32s, Ints
 from veilroute.kernels.jit import compile_plain, jit, specialise
 from veilroute.kernels.tables import drop_first, find_key, push
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veilroute.arrays import Floats, Int32s, Ints, Masks
+from veilroute.base.arrays import Floats, Int32s, Ints, Masks
 from veilroute.kernels.jit import compile_plain, inner, jit, specialise
 from veilroute.kernels.tables import find_key, find_row
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints
+from veilroute.base.arrays import Flags, Floats, Int32s, Ints
 from veilroute.kernels.extension import has_clique, splits_with
 from veilroute.kernels.jit import inner, jit
 

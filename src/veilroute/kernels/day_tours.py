@@ -8,7 +8,7 @@ turned round and moved for as long as that makes them shorter.
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Ints
+from veilroute.base.arrays import Flags, Floats, Ints
 from veilroute.kernels.jit import inner, jit
 
 _LEAST_GAIN = 1e-9

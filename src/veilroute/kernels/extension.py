@@ -11,7 +11,7 @@ Such cuts are grown here, too: odd sets of members of which a fractional solutio
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks
+from veilroute.base.arrays import Flags, Floats, Int32s, Ints, Masks
 from veilroute.kernels.jit import inner, jit
 from veilroute.kernels.subsets import count_bits
 

@@ -8,7 +8,7 @@ as well. Three members at a time are looked at exactly; k of them only as stroll
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints
+from veilroute.base.arrays import Flags, Floats, Int32s, Ints
 from veilroute.kernels.jit import inner, jit
 
 

@@ -5,7 +5,7 @@ Nodes are the members, then the start, then the goal.
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Ints
+from veilroute.base.arrays import Flags, Floats, Ints
 from veilroute.kernels.jit import inner, jit
 
 _SAME = 1e-15

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints
+from veilroute.base.arrays import Flags, Floats, Int32s, Ints
 from veilroute.kernels.jit import inner, jit, spliced
 from veilroute.kernels.regroup import (
     LEAST_GAIN,

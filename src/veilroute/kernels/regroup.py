@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints
+from veilroute.base.arrays import Flags, Floats, Int32s, Ints
 from veilroute.kernels.extension import has_clique
 from veilroute.kernels.jit import inner
 from veilroute.kernels.subsets import count_bits

@@ -6,7 +6,7 @@ members is solved once.
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int8s, Ints, Masks
+from veilroute.base.arrays import Flags, Floats, Int8s, Ints, Masks
 from veilroute.kernels.jit import jit
 from veilroute.kernels.subsets import count_bits
 

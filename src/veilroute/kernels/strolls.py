@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int8s, Int32s, Ints
+from veilroute.base.arrays import Flags, Floats, Int8s, Int32s, Ints
 from veilroute.kernels.jit import inner, jit
 
 

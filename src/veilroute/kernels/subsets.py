@@ -10,7 +10,7 @@ number of nodes, layer by layer.
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Masks
+from veilroute.base.arrays import Flags, Floats, Indices, Int32s, Ints, Masks
 from veilroute.kernels.jit import jit
 
 

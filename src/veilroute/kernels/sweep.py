@@ -13,7 +13,7 @@ on a shortest path is lost, and the paths are those of a whole sweep.
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Indices, Int8s, Int32s, Ints
+from veilroute.base.arrays import Flags, Floats, Indices, Int8s, Int32s, Ints
 from veilroute.kernels.jit import jit
 from veilroute.kernels.tables import drop_first, push
 

@@ -10,7 +10,7 @@ full; a slot holds the place of a key, or -1 while it is free.
 
 import numpy as np
 
-from veilroute.arrays import Floats, Indices, Int32s, Ints
+from veilroute.base.arrays import Floats, Indices, Int32s, Ints
 from veilroute.kernels.jit import inner, jit
 
 _FIRST_FACTOR = np.uint64(0x9E3779B97F4A7C15)

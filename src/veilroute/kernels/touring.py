@@ -6,7 +6,7 @@ first member, and for the goal behind the last.
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Ints
+from veilroute.base.arrays import Flags, Floats, Ints
 from veilroute.kernels.jit import inner, jit
 
 _LEAST_GAIN = 1e-9

@@ -9,7 +9,7 @@ sum of ``min(0, gain_y - mu * mass_y)``. The best price is found as in a knapsac
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints
+from veilroute.base.arrays import Flags, Floats, Int32s, Ints
 from veilroute.kernels.jit import inner, jit
 
 _LEAST = 1e-300  #: below any cost but 0, of which no part is a step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from veilroute.lazy import lazy_names
+from veilroute.base.lazy import lazy_names
 from veilroute.maps.catalogue import CATALOGUE, Catalogue, MapSet, hash_text
 from veilroute.maps.download import download
 from veilroute.maps.store import AddReport, FetchedArchive, MapStore, StoredMap, fetch_sets, resolve_base_url

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from veilroute.errors import InvalidInputError
+from veilroute.base.errors import InvalidInputError
 
 DEFAULT_BASE_URL = "https://movingai.com/benchmarks"
 

@@ -23,8 +23,8 @@ from email.message import Message
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
-from veilroute.errors import DownloadError, FileFormatError, InvalidInputError
-from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.base.errors import DownloadError, FileFormatError, InvalidInputError
+from veilroute.base.io import dump_canonical, parse_json, read_bytes
 from veilroute.maps.catalogue import DEFAULT_BASE_URL
 
 SUFFIXES = (".map", ".scen")

@@ -19,8 +19,8 @@ from typing import Any, Literal
 
 import platformdirs
 
-from veilroute.errors import DownloadError, FileFormatError, InvalidInputError
-from veilroute.jsontext import dump_canonical, move_file, parse_json, read_bytes, staging, write_file
+from veilroute.base.errors import DownloadError, FileFormatError, InvalidInputError
+from veilroute.base.io import dump_canonical, move_file, parse_json, read_bytes, staging, write_file
 from veilroute.maps.catalogue import CATALOGUE, DEFAULT_BASE_URL, Catalogue, hash_text
 from veilroute.maps.download import (
     ADVICE,

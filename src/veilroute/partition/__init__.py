@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from veilroute.base.lazy import lazy_names
+from veilroute.base.registry import Entry, Plugin, Registry, check_options
 from veilroute.covering.task import CoveringTask
-from veilroute.lazy import lazy_names
+from veilroute.model.problem import Problem
+from veilroute.model.rules import Rule
 from veilroute.partition.result import Partition
-from veilroute.problem import Problem
-from veilroute.registry import Entry, Plugin, Registry, check_options
-from veilroute.rules import Rule
 
 if TYPE_CHECKING:
     from veilroute.partition.class_space import ClassSpace, Columns, Prices

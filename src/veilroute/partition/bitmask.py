@@ -13,20 +13,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veilroute.arrays import Classes, Flags, Floats, Int8s, Ints, Masks
-from veilroute.certificate import Certificate
+from veilroute.base.arrays import Classes, Flags, Floats, Int8s, Ints, Masks
+from veilroute.base.errors import TooLargeError
+from veilroute.base.run import Watch
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.set_costs import ClassCosts, compute_class_costs
 from veilroute.covering.task import CoveringTask, bits, mask_of, members_of
 from veilroute.covering.walks import WalkSource
 from veilroute.domain.graph import Label
-from veilroute.errors import TooLargeError
 from veilroute.kernels.set_partition import partition_range
+from veilroute.model.certificate import Certificate
+from veilroute.model.problem import Problem
+from veilroute.model.rules import KAndEll, Linked, Rule
 from veilroute.partition.limits import Limits, limits
 from veilroute.partition.result import Grouping, Partition, Record, subset_sums
-from veilroute.problem import Problem
-from veilroute.progress import Watch
-from veilroute.rules import KAndEll, Linked, Rule
 
 MAX_MEMBERS = Limits().tables  #: the most coverable candidates that are taken: tables have two to that power entries
 _SETS_PER_STEP = 1 << 13

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Members
+from veilroute.base.arrays import Members
+from veilroute.base.errors import TooLargeError
+from veilroute.base.run import Incumbent, OutOfTimeError, Watch
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask, bits
-from veilroute.errors import TooLargeError
 from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Pool, Tree
 from veilroute.kernels.tables import fill_slots
+from veilroute.model.rules import Rule
 from veilroute.partition.result import Partition, k_and_ell_only, outside
-from veilroute.progress import Incumbent, OutOfTimeError, Watch
-from veilroute.rules import Rule
 
 MAX_MEMBERS = 62  #: the most members of a search: a set is the bits of one integer
 _FIRST_ROOM = 1 << 8

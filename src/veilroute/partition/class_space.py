@@ -20,16 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints, Members, as_members
+from veilroute.base.arrays import Flags, Floats, Int32s, Ints, Members, as_members
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.crew import num_threads
 from veilroute.covering.prefixes import PrefixCosts
 from veilroute.covering.set_costs import MAX_TOUR, FieldCosts, TourCosts, set_costs
 from veilroute.covering.task import CoveringTask, mask_of
 from veilroute.covering.walks import WalkSource
 from veilroute.kernels.extension import extend_sets, pick_columns
+from veilroute.model.rules import KAndEll, Rule
 from veilroute.partition.result import Grouping, Partition, Record, subset_sums
-from veilroute.progress import OutOfTimeError, Watch
-from veilroute.rules import KAndEll, Rule
 
 _CELLS_PER_STEP = 1 << 20
 _CELLS_PER_THREAD = 1 << 18

@@ -22,10 +22,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veilroute.arrays import Int32s, as_members
-from veilroute.certificate import Certificate, Cut, DualPrices
+from veilroute.base.arrays import Int32s, as_members
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.domain.graph import Label
 from veilroute.kernels.extension import pick_columns
+from veilroute.model.certificate import Certificate, Cut, DualPrices
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.crowd_strolls import MAX_STROLLERS, raise_by_crowd_strolls
 from veilroute.partition.crowded_space import CrowdedSpace
@@ -42,7 +43,6 @@ from veilroute.partition.master import (
 from veilroute.partition.result import Grouping, Record
 from veilroute.partition.strolls import raise_by_strolls
 from veilroute.partition.weighed_space import WeighedSpace
-from veilroute.progress import OutOfTimeError, Watch
 
 MAX_COLUMNS = 60_000  #: the most classes that the integer programme is given; few members need none and no such limit
 MAX_ENUMERATED = 1 << 20  #: the most classes that are looked at to find those within reach

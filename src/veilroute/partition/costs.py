@@ -9,17 +9,17 @@ from itertools import chain
 
 import numpy as np
 
-from veilroute.arrays import Floats, Members, as_members
+from veilroute.base.arrays import Floats, Members, as_members
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.crew import Sweeps, crew_at_work
 from veilroute.covering.set_costs import MAX_TOUR, ClassWalks, TourCosts, set_costs
 from veilroute.covering.task import CoveringTask
-from veilroute.errors import InvalidInputError
 from veilroute.kernels.subsets import tour_costs
+from veilroute.model.problem import Problem
+from veilroute.model.rules import Rule
 from veilroute.partition.first import first_partition, stopped_at_first
 from veilroute.partition.result import Grouping, Partition, Record
-from veilroute.problem import Problem
-from veilroute.progress import OutOfTimeError, Watch
-from veilroute.rules import Rule
 
 _CALLS_PER_LOOK = 128
 _MOST_KEPT = 1 << 18  #: groups whose costs are kept, in about a hundred megabytes; then all are forgotten

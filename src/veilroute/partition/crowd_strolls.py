@@ -9,14 +9,14 @@ from itertools import groupby
 
 import numpy as np
 
-from veilroute.arrays import Floats, Int32s, Ints, as_members
+from veilroute.base.arrays import Floats, Int32s, Ints, as_members
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.kernels.strolls import Memory, stroll_crowd
 from veilroute.partition.class_space import Columns, Prices
 from veilroute.partition.crowded_space import CrowdedSpace, on_all_cores
 from veilroute.partition.master import Bounding
 from veilroute.partition.result import Grouping
 from veilroute.partition.strolls import StrollProgramme
-from veilroute.progress import OutOfTimeError, Watch
 
 _SHARPNESS = ((2, 1.03, 6), (4, 1.015, 10), (5, 1.0075, 16), (6, 1.004, 16))
 MAX_STROLLERS = 100  #: more members would take too much memory

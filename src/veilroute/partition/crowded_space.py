@@ -15,17 +15,17 @@ from typing import TypeVar
 
 import numpy as np
 
-from veilroute.arrays import Floats, Int32s, Ints
+from veilroute.base.arrays import Floats, Int32s, Ints
+from veilroute.base.run import Watch
 from veilroute.covering.crew import num_threads
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.set_costs import MAX_TOUR, TourCosts
 from veilroute.covering.task import CoveringTask
 from veilroute.kernels.crowds import COMPLETE, MAX_DEPTH, Crowd, Ways, make_room, search_leader
 from veilroute.kernels.floors import find_floors, find_triples, floors_by_strolls
+from veilroute.model.rules import KAndEll, Rule
 from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult, cut_arrays, find_groups
 from veilroute.partition.limits import limits
-from veilroute.progress import Watch
-from veilroute.rules import KAndEll, Rule
 
 LARGE_K = 4  #: from this k on classes are many also where nobody stands near anybody
 _FEW_MEMBERS = 60

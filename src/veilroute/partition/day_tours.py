@@ -19,10 +19,10 @@ from random import Random
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Ints, Members, as_members
+from veilroute.base.arrays import Flags, Floats, Ints, Members, as_members
+from veilroute.base.run import Watch
 from veilroute.kernels.day_tours import insertion_costs, join_tours, spanning_cost
-from veilroute.progress import Watch
-from veilroute.rules import Rule
+from veilroute.model.rules import Rule
 
 Groups = list[Members]
 _DRAWN_DAYS = 300

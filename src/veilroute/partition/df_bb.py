@@ -21,16 +21,16 @@ whose walks are quick to find, come before large ones, and a good partition come
 from collections.abc import Mapping
 from functools import partial
 
+from veilroute.base.errors import UnknownMethodError
+from veilroute.base.run import Watch
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
-from veilroute.errors import UnknownMethodError
 from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Tree, search_assignments
+from veilroute.model.problem import Problem
+from veilroute.model.rules import Rule
 from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step, search_partitions, start_tree
 from veilroute.partition.result import Partition
-from veilroute.problem import Problem
-from veilroute.progress import Watch
-from veilroute.rules import Rule
 
 #: By name: whether the next member opens a set of its own first or last.
 BRANCH_ORDERS: Mapping[str, int] = {"new-first": kernel.NEW_FIRST, "join-first": kernel.JOIN_FIRST}

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from veilroute.arrays import Members, as_members
+from veilroute.base.arrays import Members, as_members
+from veilroute.base.errors import TooLargeError
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.set_costs import MAX_TOUR, ClassWalks
 from veilroute.covering.task import CoveringTask
-from veilroute.errors import TooLargeError
+from veilroute.model.problem import Problem
+from veilroute.model.rules import KAndEll, Rule
 from veilroute.partition.bitmask import partition_by_bitmask
 from veilroute.partition.first import first_partition, stopped_at_first
 from veilroute.partition.limits import limits
 from veilroute.partition.result import Partition, Record, better
-from veilroute.problem import Problem
-from veilroute.progress import OutOfTimeError, Watch
-from veilroute.rules import KAndEll, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable

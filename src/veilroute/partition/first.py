@@ -12,14 +12,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from veilroute.arrays import Classes, Flags, Members, Walk, as_members
+from veilroute.base.arrays import Classes, Flags, Members, Walk, as_members
+from veilroute.base.run import Watch
 from veilroute.covering.set_costs import MAX_TOUR, ClassWalks
 from veilroute.covering.task import CoveringTask, leads_both_ways
 from veilroute.covering.walks import Sweeper
+from veilroute.model.rules import KAndEll, Rule
 from veilroute.partition.bitmask import best_partition, mark_classes
 from veilroute.partition.result import Partition, outside
-from veilroute.progress import Watch
-from veilroute.rules import KAndEll, Rule
 
 _MAX_TRIED = 14
 

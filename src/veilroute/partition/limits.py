@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
-from veilroute.certificate import MAX_TRIED
+from veilroute.model.certificate import MAX_TRIED
 
 
 @dataclass(frozen=True)

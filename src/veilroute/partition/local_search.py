@@ -12,24 +12,24 @@ import math
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Ints, as_members
+from veilroute.base.arrays import Flags, Floats, Ints, as_members
+from veilroute.base.errors import TooLargeError
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.set_costs import ClassWalks, Stops, TourCosts, choose_stops
 from veilroute.covering.task import CoveringTask, members_of
-from veilroute.errors import TooLargeError
 from veilroute.kernels import local_search as kernel
 from veilroute.kernels.annealing import Plan as AnnealedPlan
 from veilroute.kernels.annealing import anneal
 from veilroute.kernels.local_search import Groups
 from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
 from veilroute.kernels.touring import order_members
+from veilroute.model.problem import Problem
+from veilroute.model.rules import Rule
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import first_partition, stopped_at_first
 from veilroute.partition.limits import limits
 from veilroute.partition.result import Grouping, Partition, Record, better
 from veilroute.partition.weighed_space import WeighedSpace, make_space
-from veilroute.problem import Problem
-from veilroute.progress import OutOfTimeError, Watch
-from veilroute.rules import Rule
 
 #: How many sets are looked at for each member on the way to the first local optimum; it is missed where k is large.
 MOST_PER_MEMBER = 100_000

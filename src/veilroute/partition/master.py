@@ -24,7 +24,8 @@ from typing import Any
 import highspy
 import numpy as np
 
-from veilroute.arrays import Floats, Int32s, Ints, Members, as_members
+from veilroute.base.arrays import Floats, Int32s, Ints, Members, as_members
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.kernels.extension import grow_cuts
 from veilroute.kernels.set_partition import combine_classes
 from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult
@@ -32,7 +33,6 @@ from veilroute.partition.crowded_space import CrowdedSpace
 from veilroute.partition.limits import limits
 from veilroute.partition.result import Grouping
 from veilroute.partition.weighed_space import WeighedSpace
-from veilroute.progress import OutOfTimeError, Watch
 
 _MEAN_SCALED_SHARE = 100.0  #: shares are scaled so that a member's is about this: HiGHS works with absolute tolerances
 _LEAST_DROPPED = 1e-9

@@ -22,18 +22,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veilroute.arrays import Ints
+from veilroute.base.arrays import Ints
+from veilroute.base.registry import Plugin, Registry
+from veilroute.base.run import Watch
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
 from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Pool, Tree
 from veilroute.kernels.tables import fill_row_slots
+from veilroute.model.problem import Problem
+from veilroute.model.rules import Rule
 from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step, search_partitions, start_tree
 from veilroute.partition.result import Partition
-from veilroute.problem import Problem
-from veilroute.progress import Watch
-from veilroute.registry import Plugin, Registry
-from veilroute.rules import Rule
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from veilroute.arrays import as_members
+from veilroute.base.arrays import as_members
+from veilroute.base.errors import UnknownMethodError
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
-from veilroute.errors import UnknownMethodError
+from veilroute.model.problem import Problem
+from veilroute.model.rules import Rule
 from veilroute.partition.result import Partition, k_and_ell_only, outside
-from veilroute.problem import Problem
-from veilroute.progress import OutOfTimeError, Watch
-from veilroute.rules import Rule
 
 SHUFFLES = ("python", "libstdc++")  #: whose shuffle deals the members out
 _MODULUS, _MULTIPLIER = 2**31 - 1, 16807  # of minstd_rand0

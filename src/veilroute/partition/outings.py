@@ -19,12 +19,12 @@ from typing import Any
 import highspy
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Ints, Members, as_members
+from veilroute.base.arrays import Flags, Floats, Ints, Members, as_members
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.kernels.flows import keep_edges, narrow_cuts
 from veilroute.kernels.touring import gather_class, order_members
+from veilroute.model.problem import ROUNDING
 from veilroute.partition.class_space import Prices
-from veilroute.problem import ROUNDING
-from veilroute.progress import OutOfTimeError, Watch
 
 _LEVEL_STEP = 1.06
 _NUM_LEVELS = 20

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from veilroute.arrays import Classes, Floats, Members, as_members
-from veilroute.certificate import Certificate
+from veilroute.base.arrays import Classes, Floats, Members, as_members
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.run import Incumbent, Watch
 from veilroute.covering.walks import WalkSource
-from veilroute.errors import InvalidInputError
-from veilroute.progress import Incumbent, Watch
-from veilroute.rules import KAndEll, Rule
+from veilroute.model.certificate import Certificate
+from veilroute.model.rules import KAndEll, Rule
 
 _SAME_WORTH = 1e-9
 

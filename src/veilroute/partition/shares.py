@@ -20,15 +20,15 @@ from dataclasses import dataclass, replace
 import highspy
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints, Members, as_members
-from veilroute.certificate import Certificate, DualPrices
+from veilroute.base.arrays import Flags, Floats, Int32s, Ints, Members, as_members
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.task import CoveringTask
 from veilroute.domain.graph import Label
+from veilroute.model.certificate import Certificate, DualPrices
+from veilroute.model.problem import ROUNDING
+from veilroute.model.rules import KAndEll
 from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult
 from veilroute.partition.master import Master, scale_of
-from veilroute.problem import ROUNDING
-from veilroute.progress import OutOfTimeError, Watch
-from veilroute.rules import KAndEll
 
 _PER_MEMBER = 3
 _MOST_PER_SEARCH = 20

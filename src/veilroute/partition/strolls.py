@@ -13,14 +13,14 @@ import math
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Members, as_members
+from veilroute.base.arrays import Flags, Floats, Int32s, Members, as_members
+from veilroute.base.run import Watch
 from veilroute.kernels.strolls import find_strolls
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.limits import limits
 from veilroute.partition.local_search import improve
 from veilroute.partition.master import Bounding, Master
 from veilroute.partition.result import Grouping, Record
-from veilroute.progress import Watch
 
 _NUM_NEAR = 8
 _STEP = 1.04

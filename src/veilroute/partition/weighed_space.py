@@ -13,17 +13,17 @@ from itertools import groupby
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints, Members, as_members
+from veilroute.base.arrays import Flags, Floats, Int32s, Ints, Members, as_members
+from veilroute.base.run import Watch
 from veilroute.covering.set_costs import TourCosts
 from veilroute.covering.task import CoveringTask
 from veilroute.kernels.touring import gather_class
 from veilroute.kernels.weighing import extend_heaviest, mark_splitting
+from veilroute.model.problem import ROUNDING
+from veilroute.model.rules import KAndEll, RiskBound, Rule
 from veilroute.partition.class_space import ClassSpace, Columns, Cuts, Prices, SearchResult, cut_arrays
 from veilroute.partition.crowded_space import CrowdedSpace, is_crowded
 from veilroute.partition.outings import Network, Outings
-from veilroute.problem import ROUNDING
-from veilroute.progress import Watch
-from veilroute.rules import KAndEll, RiskBound, Rule
 
 _SETS_PER_STEP = 64
 _MAX_GATHERED = 64

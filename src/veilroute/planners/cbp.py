@@ -19,15 +19,15 @@ from functools import cache
 
 import numpy as np
 
-from veilroute.arrays import Flags, Members, Node, Walk, as_members
+from veilroute.base.arrays import Flags, Members, Node, Walk, as_members
+from veilroute.base.errors import UnknownMethodError
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.astar import AStarEngine
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import NO_WALK, Sweeper
-from veilroute.errors import UnknownMethodError
+from veilroute.model.problem import Privacy, Problem
 from veilroute.planners.plan import Plan
 from veilroute.planners.rbp import draw_walk, plan_prefixes, require_finite_m, seeded
-from veilroute.problem import Privacy, Problem
-from veilroute.progress import OutOfTimeError, Watch
 
 CENTRES = ("furthest", "sum")  #: what is least at a centroid: the largest distance to cover a member, or their sum
 CLUSTER_ORDERS = ("shuffled", "listed")  #: how candidates are dealt to the first clusters

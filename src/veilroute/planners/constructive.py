@@ -10,17 +10,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veilroute.arrays import Member, Walk, as_members
+from veilroute.base.arrays import Member, Walk, as_members
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.run import Watch
 from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.covering.walks import Sweeper, walk_cost
 from veilroute.domain.graph import Label
-from veilroute.errors import InvalidInputError
+from veilroute.model.playbook import Playbook
+from veilroute.model.problem import Privacy, Problem
 from veilroute.partition.first import split_into_classes
 from veilroute.planners.plan import Plan, PlannedClass, Routes, plan_alone, plan_parting, plan_unproved
-from veilroute.playbook import Playbook
-from veilroute.problem import Privacy, Problem
-from veilroute.progress import Watch
 
 
 def join_walks(first: Walk, second: Walk) -> Walk:

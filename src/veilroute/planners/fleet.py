@@ -13,23 +13,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from veilroute.arrays import Floats, Members, as_members
-from veilroute.checks import check_finite
+from veilroute.base.arrays import Floats, Members, as_members
+from veilroute.base.checks import check_finite
+from veilroute.base.errors import InvalidInputError
+from veilroute.base.io import dump_canonical
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, PostTable, prepare_task, who_can_hide
 from veilroute.covering.walks import WalkSource
-from veilroute.days import Customer
 from veilroute.domain.graph import Label
 from veilroute.domain.visibility import AtNode
-from veilroute.errors import InvalidInputError
-from veilroute.jsontext import dump_canonical
+from veilroute.model.day import Customer
+from veilroute.model.playbook import Playbook
+from veilroute.model.problem import Privacy, Problem
+from veilroute.model.rules import Rule
 from veilroute.partition import find_partitioner
 from veilroute.partition.day_tours import DayTours, regroup_for_tours
 from veilroute.planners.plan import Plan, among_all, plan_shared, plan_unproved
-from veilroute.playbook import Playbook
-from veilroute.problem import Privacy, Problem
-from veilroute.progress import OutOfTimeError, Watch
-from veilroute.rules import Rule
 
 ORDERING_SHARE = 0.15  #: how many of the candidates order on a day, when nobody says
 _FIRST_PART = 0.5

@@ -10,10 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from veilroute.arrays import Members
+from veilroute.base.arrays import Members
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.prefixes import Completions, find_prefixes, fits_memory, has_two_colours
 from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, mask_of, prepare_task, who_can_hide
+from veilroute.model.problem import Privacy, Problem
+from veilroute.model.rules import Rule
 from veilroute.partition.bitmask import mark_classes, partition_by_shares
 from veilroute.partition.exact import is_tried, partition_by_columns
 from veilroute.partition.limits import limits
@@ -30,9 +33,6 @@ from veilroute.planners.plan import (
     unproved,
 )
 from veilroute.planners.randomised import plan_randomised
-from veilroute.problem import Privacy, Problem
-from veilroute.progress import OutOfTimeError, Watch
-from veilroute.rules import Rule
 
 
 def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:

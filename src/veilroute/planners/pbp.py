@@ -3,10 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
+from veilroute.base.run import Watch
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import prepare_task, who_can_hide
 from veilroute.covering.walks import walk_cost
+from veilroute.model.problem import Privacy, Problem
 from veilroute.partition import find_partitioner
 from veilroute.planners.plan import (
     Plan,
@@ -18,8 +20,6 @@ from veilroute.planners.plan import (
     rule_record,
     unproved,
 )
-from veilroute.problem import Privacy, Problem
-from veilroute.progress import Watch
 
 
 def plan_pbp(

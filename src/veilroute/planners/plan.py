@@ -5,17 +5,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from veilroute.arrays import Member, Members, Walk, as_members
-from veilroute.certificate import Certificate
+from veilroute.base.arrays import Member, Members, Walk, as_members
+from veilroute.base.run import Watch
 from veilroute.covering.prefixes import Completions, SharedPrefixes, find_prefixes
 from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import CoveringWalk, WalkSource, walk_cost
 from veilroute.domain.graph import Domain
+from veilroute.model.certificate import Certificate
+from veilroute.model.problem import Problem
+from veilroute.model.rules import Rule
 from veilroute.partition.result import Partition, outside
-from veilroute.problem import Problem
-from veilroute.progress import Watch
-from veilroute.rules import Rule
 
 Routes = dict[tuple[int, Member], tuple[Walk, float]]  #: walk and cost for each (trip, member)
 

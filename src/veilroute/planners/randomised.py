@@ -9,20 +9,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Member, Members, as_members
+from veilroute.base.arrays import Flags, Floats, Member, Members, as_members
+from veilroute.base.errors import TooLargeError
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.prefixes import Completions, find_prefixes, fits_memory, has_two_colours
 from veilroute.covering.set_costs import MAX_TOUR, ClassWalks
 from veilroute.covering.task import CoveringTask, far_matrix, prepare_task
 from veilroute.domain.graph import Label
-from veilroute.errors import TooLargeError
+from veilroute.model.problem import Privacy, Problem
+from veilroute.model.rules import hideable
 from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, with_subsets
 from veilroute.partition.class_space import ClassSpace, ListedClasses
 from veilroute.partition.shares import Drawing, Items, share_out
 from veilroute.planners.pbp import part_after
 from veilroute.planners.plan import Plan, PlannedClass, among_all, find_class_prefix, plan_prefix, plan_shared
-from veilroute.problem import Privacy, Problem
-from veilroute.progress import OutOfTimeError, Watch
-from veilroute.rules import hideable
 
 
 def plan_randomised(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:

@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from veilroute.arrays import Member, Walk, as_members
+from veilroute.base.arrays import Member, Walk, as_members
+from veilroute.base.errors import InvalidInputError, TooLargeError
+from veilroute.base.run import Watch
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.states import StateGraph
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.covering.walks import NO_WALK
 from veilroute.domain.graph import Domain
-from veilroute.errors import InvalidInputError, TooLargeError
+from veilroute.model.problem import Privacy, Problem
 from veilroute.partition.first import split_into_classes
 from veilroute.planners.plan import Plan, PlannedClass, plan_parting, plan_unproved
-from veilroute.problem import Privacy, Problem
-from veilroute.progress import Watch
 
 MAX_DRAWN = 10**6  #: the most nodes of a prefix: every member's route holds them all
 _NODES_PER_LOOK = 1 << 12

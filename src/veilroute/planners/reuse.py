@@ -20,19 +20,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veilroute.arrays import Classes, Members, as_members
+from veilroute.base.arrays import Classes, Members, as_members
+from veilroute.base.errors import InvalidInputError, TooLargeError
+from veilroute.base.run import OutOfTimeError, Watch
 from veilroute.covering.fields import MAX_MEMBERS, FieldsEngine
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.domain.graph import Domain, Label, plain_label
-from veilroute.entries import Place, places_of, spots_of
-from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.linking import Roster, is_elsewhere
+from veilroute.model.entry import Place, places_of, spots_of
+from veilroute.model.identities import Roster, is_elsewhere
+from veilroute.model.playbook import Playbook
+from veilroute.model.problem import Privacy, Problem
 from veilroute.planners.pbp import part_after
 from veilroute.planners.plan import Plan, PlannedClass, find_class_prefix, plan_prefix, plan_unproved, shared_class
-from veilroute.playbook import Playbook
-from veilroute.problem import Privacy, Problem
-from veilroute.progress import OutOfTimeError, Watch
 
 #: The most members of a class whose best shared prefix is looked for: that takes two to their power sweeps.
 MAX_PARTING = 12

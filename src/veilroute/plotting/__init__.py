@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from veilroute.lazy import lazy_names
+from veilroute.base.lazy import lazy_names
 from veilroute.plotting.day_map import day_html
 from veilroute.plotting.day_plot import draw_day, plot_day
 from veilroute.plotting.day_report import write_day_report

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Floats, Ints, Points
+from veilroute.base.arrays import Floats, Ints, Points
 from veilroute.domain.geography import EARTH_RADIUS_M
 from veilroute.domain.graph import Domain, Label, label_text
 from veilroute.plotting.domain_plot import StreetLines, bend_walks, street_lines

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Points
-from veilroute.days import Day
+from veilroute.base.arrays import Points
 from veilroute.domain.geography import streets_of
-from veilroute.playbook import Playbook
+from veilroute.model.day import Day
+from veilroute.model.playbook import Playbook
 from veilroute.plotting.base_map import box_of, line_data, map_data, plane_of, whole
 from veilroute.plotting.day_plot import DayMark, day_marks, day_walks, part_shown
 from veilroute.plotting.html_map import web_page

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from veilroute.days import Day
 from veilroute.domain.geography import cost_text, part_of
 from veilroute.domain.graph import Domain
-from veilroute.playbook import Playbook
+from veilroute.model.day import Day
+from veilroute.model.playbook import Playbook
 from veilroute.plotting import marks, palette
 from veilroute.plotting.domain_plot import bend_walks, draw_domain
 from veilroute.plotting.frame import frame_of, new_axes, save_picture

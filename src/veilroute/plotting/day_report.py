@@ -11,10 +11,10 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from veilroute.days import Day
 from veilroute.domain.geography import cost_text
 from veilroute.formats.geojson import class_colour
-from veilroute.playbook import Playbook
+from veilroute.model.day import Day
+from veilroute.model.playbook import Playbook
 from veilroute.plotting.day_plot import has_picture, plot_day
 from veilroute.plotting.frame import plain_settings
 from veilroute.plotting.pages import Pages

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
-from veilroute.arrays import Flags, Ints, Points
+from veilroute.base.arrays import Flags, Ints, Points
 from veilroute.domain.geography import LATTICE, streets_of
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid

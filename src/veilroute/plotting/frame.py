@@ -13,12 +13,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from veilroute.arrays import Floats, Ints, Points
+from veilroute.base.arrays import Floats, Ints, Points
+from veilroute.base.errors import UnknownMethodError
+from veilroute.base.io import write_file
 from veilroute.domain.connectivity import steps_from
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
-from veilroute.errors import UnknownMethodError
-from veilroute.jsontext import write_file
 
 POINTS_PER_INCH = 72.0
 

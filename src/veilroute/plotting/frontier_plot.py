@@ -11,8 +11,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from veilroute.checks import check_finite
-from veilroute.frontier import Frontier, FrontierPoint
+from veilroute.analysis.frontier import Frontier, FrontierPoint
+from veilroute.base.checks import check_finite
 from veilroute.plotting.frame import save_picture
 from veilroute.plotting.palette import DASHES, INK, MARKERS, MUTED
 

@@ -15,8 +15,8 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from veilroute.jsontext import dump_canonical, write_file
-from veilroute.playbook import Playbook
+from veilroute.base.io import dump_canonical, write_file
+from veilroute.model.playbook import Playbook
 from veilroute.plotting.scene import playbook_scene
 from veilroute.streets.sheets import check_trip
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from veilroute.arrays import Points
+from veilroute.base.arrays import Points
 
 Walk = Sequence[int]
 Edge = tuple[int, int]

@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
 
-from veilroute.arrays import Floats, Points
+from veilroute.base.arrays import Floats, Points
 from veilroute.domain.visibility import AtNode
-from veilroute.playbook import Playbook
+from veilroute.model.playbook import Playbook
 from veilroute.plotting import palette
 from veilroute.plotting.palette import class_style
 

@@ -14,9 +14,9 @@ from io import BytesIO
 
 from matplotlib.figure import Figure
 
+from veilroute.analysis.frontier import Frontier, FrontierPoint
 from veilroute.auditing.verdicts import AuditReport
-from veilroute.frontier import Frontier, FrontierPoint
-from veilroute.playbook import Playbook
+from veilroute.model.playbook import Playbook
 from veilroute.plotting.frame import METADATA, plain_settings
 from veilroute.plotting.frontier_plot import plot_frontier
 from veilroute.plotting.html_map import html_map

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont, get_font
 from matplotlib.patches import Rectangle
 
-from veilroute.jsontext import write_file
+from veilroute.base.io import write_file
 from veilroute.plotting.frame import METADATA, POINTS_PER_INCH, plain_settings
 from veilroute.plotting.palette import INK, MUTED
 

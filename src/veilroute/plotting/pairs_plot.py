@@ -17,11 +17,11 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize, to_h
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from veilroute.arrays import Floats, Ints
-from veilroute.checks import check_name
+from veilroute.analysis.all_pairs import PairSurvey
+from veilroute.base.arrays import Floats, Ints
+from veilroute.base.checks import check_name
 from veilroute.domain.connectivity import steps_from
 from veilroute.domain.graph import Domain
-from veilroute.pairs import PairSurvey
 from veilroute.plotting.domain_plot import draw_domain
 from veilroute.plotting.frame import Frame, frame_of, new_axes, save_picture
 from veilroute.plotting.palette import INK, MUTED, luminance

@@ -12,18 +12,18 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
+from veilroute.analysis.posterior import RiskReport, measure_risk
 from veilroute.auditing import AuditReport, audit_playbook
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.geography import cost_text, distance_text, duration_text
-from veilroute.errors import InvalidInputError
-from veilroute.exposure import area_text, percent, uncovered_text
 from veilroute.formats.geojson import class_colour
 from veilroute.formats.route_table import Cell, RouteTable, customer_columns, make_table, route_columns
-from veilroute.playbook import Playbook
+from veilroute.model.exposure import area_text, percent, uncovered_text
+from veilroute.model.playbook import Playbook
 from veilroute.plotting.frame import plain_settings
 from veilroute.plotting.marks import letters
 from veilroute.plotting.pages import Pages
 from veilroute.plotting.playbook_plot import plot_playbook, rings
-from veilroute.posterior import RiskReport, measure_risk
 from veilroute.streets.sheets import chosen_trips
 from veilroute.streets.stops import Schedule
 

@@ -22,18 +22,18 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.transforms import ScaledTranslation
 
-from veilroute.checks import is_number
+from veilroute.analysis.posterior import find_sights
+from veilroute.base.checks import is_number
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label
-from veilroute.errors import InvalidInputError
-from veilroute.playbook import Playbook, PlaybookClass
+from veilroute.model.playbook import Playbook, PlaybookClass
 from veilroute.plotting import marks
 from veilroute.plotting.domain_plot import bend_walks, draw_domain
 from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes, save_picture
 from veilroute.plotting.marks import Mark, letters, mark_lines, sight_lines, text_shift, text_style
 from veilroute.plotting.palette import ClassStyle, class_style, mix
 from veilroute.plotting.routes import class_walks, draw_routes, route_lines
-from veilroute.posterior import find_sights
 from veilroute.streets.sheets import check_trip
 
 # Of a class's marker, in points; on grids it follows the cell in between.

@@ -16,8 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 
-from veilroute.arrays import Points
-from veilroute.playbook import Playbook
+from veilroute.base.arrays import Points
+from veilroute.model.playbook import Playbook
 from veilroute.plotting.frame import Frame
 from veilroute.plotting.lanes import Lanes, Walk, assign_lanes
 from veilroute.plotting.palette import ClassStyle, class_style

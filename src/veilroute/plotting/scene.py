@@ -34,11 +34,13 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.closures import Replan
+from veilroute.analysis.posterior import find_doors
 from veilroute.domain.geography import LATTICE
 from veilroute.domain.graph import Domain, Label, label_text
 from veilroute.domain.visibility import visibility_to_dict
-from veilroute.playbook import Playbook, PlaybookClass, Route
+from veilroute.model.closure import Replan
+from veilroute.model.playbook import Playbook, PlaybookClass, Route
+from veilroute.model.problem import Privacy, Problem
 from veilroute.plotting.base_map import Plane, box_of, differences, line_data, map_data, plane_of, whole
 from veilroute.plotting.lanes import Walk
 from veilroute.plotting.marks import Mark, letters, sight_lines
@@ -55,8 +57,6 @@ from veilroute.plotting.wording import (
     tell_class,
     tell_detour,
 )
-from veilroute.posterior import find_doors
-from veilroute.problem import Privacy, Problem
 from veilroute.streets.directions import bearing, street_called, turn_angle
 from veilroute.streets.sheets import UNDECIDED, ClassRoute, class_routes, closed_text, members_text, sighting_text
 

@@ -3,7 +3,7 @@
 :func:`watch_data` and :func:`drive_data` are parts of the scene of a playbook. Both say what the playbook says to
 everybody, and are made without a secret. What depends on one happens in the browser (``web/draw.js``), on this data.
 
-Watch (``web/watch.js``) gets numbers of :class:`~veilroute.posterior.Sights` as they are::
+Watch (``web/watch.js``) gets numbers of :class:`~veilroute.analysis.posterior.Sights` as they are::
 
     {"m", "bound", "distance": text,
      "walks": [[node, ...]],           # each distinct walk once; nodes are small numbers without a meaning
@@ -37,20 +37,21 @@ from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any
 
+from veilroute.analysis.posterior import find_sights, measure_risk
 from veilroute.auditing.replay import is_hidden
 from veilroute.auditing.walking import WalkingMap
-from veilroute.domain.graph import Label, folded, label_text
-from veilroute.errors import (
+from veilroute.base.errors import (
     BrokenPromiseError,
     InvalidInputError,
     NotAnonymizedError,
     UnknownCandidateError,
     VeilrouteError,
 )
+from veilroute.base.io import dump_canonical
+from veilroute.domain.graph import Label, folded, label_text
 from veilroute.formats.route_text import route_texts
-from veilroute.jsontext import dump_canonical
-from veilroute.playbook import Playbook, PlaybookClass, Route
-from veilroute.posterior import RiskFigures, Sights, find_sights, measure_risk
+from veilroute.model.playbook import Playbook, PlaybookClass, Route
+from veilroute.planners.sights import RiskFigures, Sights
 from veilroute.streets.stops import Stops
 
 SENTENCES = {

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
-from veilroute.closures import Replan
+from veilroute.analysis.posterior import find_exposures
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.graph import Domain, Label
-from veilroute.errors import InvalidInputError
-from veilroute.exposure import ExposureReport, area_text, percent
-from veilroute.playbook import Playbook, PlaybookClass, Route
-from veilroute.posterior import find_exposures
+from veilroute.model.closure import Replan
+from veilroute.model.exposure import ExposureReport, area_text, percent
+from veilroute.model.playbook import Playbook, PlaybookClass, Route
 from veilroute.streets.directions import total_text
 from veilroute.streets.sheets import ClassRoute, RoutePart, detour_parts, members_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from veilroute.lazy import lazy_names
+from veilroute.base.lazy import lazy_names
 from veilroute.streets.directions import Itinerary, Leg, Step, lay_route
 from veilroute.streets.doors import Door, DoorFinder, open_doors
 from veilroute.streets.network import StreetNetwork

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from veilroute.arrays import Floats, Ints
-from veilroute.checks import check_list, is_number, is_whole
+from veilroute.base.arrays import Floats, Ints
+from veilroute.base.checks import check_list, is_number, is_whole
+from veilroute.base.errors import InvalidInputError, listing, printable
 from veilroute.domain.geography import Streets, great_circle_m
 from veilroute.domain.graph import Domain
-from veilroute.errors import InvalidInputError, listing, printable
 
 KINDS = ("amenity", "shop", "office", "tourism", "public_transport", "leisure", "healthcare", "craft", "historic")
 """The keys whose value says what a named place is."""

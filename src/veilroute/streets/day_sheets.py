@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from veilroute.closures import GIVE_UP, Closure
-from veilroute.days import Day, Terms, Tour, clock_text
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.geography import cost_text, distance_text, duration_text
 from veilroute.domain.graph import Domain, Label
-from veilroute.errors import InvalidInputError
 from veilroute.fleet.exposure import exposure
-from veilroute.playbook import Playbook
+from veilroute.model.closure import GIVE_UP, Closure
+from veilroute.model.day import Day, Terms, Tour, clock_text
+from veilroute.model.day_state import BROKEN, FIT
+from veilroute.model.playbook import Playbook
 from veilroute.streets.directions import Itinerary, Step, edge_number, lay_route, stretches
 from veilroute.streets.sheets import closed_text, members_text
 from veilroute.streets.stops import Stop, stay_length, stay_note
-from veilroute.underway import BROKEN, FIT
 
 SAME = (
     "Every member of every class that is driven is visited, with the same stay and room for the same order. "
@@ -182,7 +182,7 @@ def day_sheets(playbook: Playbook, day: Day) -> list[VanSheet]:
         raise InvalidInputError("day", f"classes from 1 to {len(playbook.hidden_classes)}")
     domain, sheets = playbook.problem.domain, []
     if day.after is not None:
-        from veilroute.replanning import change_domain  # here, because it loads what plans
+        from veilroute.planners.replan import change_domain  # here, because it loads what plans
 
         domain = change_domain(domain, day.after.closure)
     for number, (van, tour) in enumerate(zip(day.terms.vans, day.tours, strict=True), start=1):

@@ -12,7 +12,8 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from veilroute.arrays import Floats
+from veilroute.base.arrays import Floats
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.geography import (
     AIR,
     LATTICE,
@@ -24,7 +25,6 @@ from veilroute.domain.geography import (
     streets_of,
 )
 from veilroute.domain.graph import Domain, Label
-from veilroute.errors import InvalidInputError
 from veilroute.streets.stops import Schedule, Stop
 
 # How much of a street beside a junction tells its direction: its first metres may be a bend of the kerb.

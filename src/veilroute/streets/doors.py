@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.arrays import Floats, Ints
-from veilroute.checks import check_name
+from veilroute.base.arrays import Floats, Ints
+from veilroute.base.checks import check_name
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.geography import EARTH_RADIUS_M, Streets, street_domain, streets_of
 from veilroute.domain.graph import Domain, Label, label_text, spans
 from veilroute.domain.turns import Stretch, Turns, edge_numbers
-from veilroute.errors import InvalidInputError
 
 SIDES = ("any", "kerb")
 """Which traffic passes a place on a street for both directions: all of it, or that on the place's side of the road."""

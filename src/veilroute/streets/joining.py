@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Ints
+from veilroute.base.arrays import Flags, Floats, Ints
 from veilroute.streets.ways import Ways
 
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.arrays import Flags, Ints
-from veilroute.checks import check_finite, check_name
+from veilroute.base.arrays import Flags, Ints
+from veilroute.base.checks import check_finite, check_name
+from veilroute.base.errors import InvalidInputError, UnknownMethodError
 from veilroute.domain.connectivity import largest_component, strong_components
 from veilroute.domain.geography import UNITS, great_circle_m, part_of, street_domain
 from veilroute.domain.graph import Domain, spans
 from veilroute.domain.turns import U_TURNS, Turns, edge_numbers, with_rules
-from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.streets import restrictions
 from veilroute.streets.joining import Edges, Segments, count_next_to, join_edges, join_segments, nodes_between
 from veilroute.streets.network_report import NetworkReport

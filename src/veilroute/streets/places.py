@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from veilroute.base.errors import InvalidInputError, Problems, listing
 from veilroute.domain.connectivity import reached_from
 from veilroute.domain.geography import Streets, great_circle_m
 from veilroute.domain.graph import Domain, Label, folded, label_text
 from veilroute.domain.grid import Anchor, Grid
-from veilroute.errors import InvalidInputError, Problems, listing
 from veilroute.streets.addresses import Gazetteer
 from veilroute.streets.coordinates import read_lat_lon
 from veilroute.streets.doors import Door, DoorFinder, open_doors

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veilroute.arrays import Ints
+from veilroute.base.arrays import Ints
 from veilroute.streets.joining import Chains, Edges, Segments
 from veilroute.streets.rules import Network
 from veilroute.streets.ways import Restriction, Tags, Ways, positions

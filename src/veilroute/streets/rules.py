@@ -15,7 +15,7 @@ import math
 import re
 from dataclasses import dataclass, replace
 
-from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.base.errors import InvalidInputError, UnknownMethodError
 from veilroute.streets.vehicles import ANY_SIZE, LIMIT_KEYS, Vehicle
 from veilroute.streets.ways import Tags
 

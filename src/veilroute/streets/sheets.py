@@ -7,13 +7,13 @@ A playbook may be known to everybody, so the sheets of all its classes may be, t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from veilroute.checks import check_whole
-from veilroute.closures import Closure, Replan, Way
+from veilroute.base.checks import check_whole
+from veilroute.base.errors import listing
 from veilroute.domain.geography import streets_of
 from veilroute.domain.graph import Domain, Label
-from veilroute.errors import listing
-from veilroute.exposure import across_text, percent
-from veilroute.playbook import Playbook, PlaybookClass, Route
+from veilroute.model.closure import Closure, Replan, Way
+from veilroute.model.exposure import across_text, percent
+from veilroute.model.playbook import Playbook, PlaybookClass, Route
 from veilroute.streets.directions import Itinerary, Step, directions, directions_text, edge_number, lay_route
 from veilroute.streets.stops import Schedule, Stops
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import takewhile
 
-from veilroute.checks import check_finite
+from veilroute.base.checks import check_finite
+from veilroute.base.errors import InvalidInputError
 from veilroute.domain.graph import Label
 from veilroute.domain.visibility import AtNode
-from veilroute.errors import InvalidInputError
-from veilroute.playbook import Playbook
+from veilroute.model.playbook import Playbook
 
 DWELL_S = 60.0  #: how long a stop takes when nobody says
 _LONGEST_DWELL_S = 86_400.0

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from veilroute.checks import is_number
-from veilroute.errors import InvalidInputError
+from veilroute.base.checks import is_number
+from veilroute.base.errors import InvalidInputError
 from veilroute.streets.ways import Tags
 
 _MOST_M, _MOST_LONG_M, _MOST_T = 10.0, 60.0, 500.0

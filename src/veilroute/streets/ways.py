@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints
-from veilroute.errors import printable
+from veilroute.base.arrays import Flags, Floats, Int32s, Ints
+from veilroute.base.errors import printable
 
 Tags = Mapping[str, str]
 Counts = tuple[tuple[str, int], ...]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from veilroute.lazy import lazy_names
+from veilroute.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.studio.commands import Work, make_work

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from veilroute.errors import InvalidInputError
+from veilroute.base.errors import InvalidInputError
 from veilroute.studio.schema import JOB_KINDS, OPTIONS
 
 LAST_BOOK = "{book}"  #: stands in a command for the playbook that was written last

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from pathlib import Path
 
-from veilroute.errors import FileFormatError, InvalidInputError, printable
+from veilroute.base.errors import FileFormatError, InvalidInputError, printable
 
 KINDS = ("map", "scenario", "instance", "network", "osm", "table", "playbook", "ledger")
 """All kinds of files."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from veilroute.errors import InvalidInputError, VeilrouteError, one_line
+from veilroute.base.errors import InvalidInputError, VeilrouteError, one_line
 from veilroute.studio.commands import make_work
 from veilroute.studio.files import clean_name
 from veilroute.studio.schema import REF, refs_of

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from veilroute.checks import is_number, is_whole
-from veilroute.errors import InvalidInputError
+from veilroute.base.checks import is_number, is_whole
+from veilroute.base.errors import InvalidInputError
 from veilroute.studio.files import KINDS
 
 ID = re.compile(r"[0-9a-f]{16}", re.ASCII)

@@ -23,8 +23,8 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
 from veilroute import __version__
-from veilroute.errors import InvalidInputError, VeilrouteError
-from veilroute.jsontext import parse_json
+from veilroute.base.errors import InvalidInputError, VeilrouteError
+from veilroute.base.io import parse_json
 from veilroute.studio.files import classify, clean_name
 from veilroute.studio.guard import LOOPBACK, Guard, Refusal, allowed_hosts
 from veilroute.studio.jobs import Limits, Supervisor

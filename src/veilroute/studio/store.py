@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import orjson
 
-from veilroute.errors import VeilrouteError
+from veilroute.base.errors import VeilrouteError
 
 STATES = ("queued", "running", "done", "failed", "cancelled", "killed")
 FINAL = ("done", "failed", "cancelled", "killed")  #: a job stays in these until somebody resumes it

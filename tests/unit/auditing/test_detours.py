@@ -14,7 +14,7 @@ import veilroute as vr
 from closed_roads import audited as audit_replan
 from drawn_books import triangle_book
 from street_samples import little_book, little_town, two_trip_book
-from veilroute.replanning import _Replanner
+from veilroute.planners.replan import _Replanner
 
 ROADS = [(101, 102), (110, 111)]
 
@@ -27,11 +27,11 @@ def dead_end_book() -> vr.Playbook:
 
 
 BOOKS = {
-    "whole": lambda: little_book().with_contingencies(ROADS),
-    "parting": lambda: little_book(m=3).with_contingencies([(105, 101), (105, 109), (101, 102)]),
-    "trips": lambda: two_trip_book().with_contingencies(worst=3),
-    "undecided": lambda: dead_end_book().with_contingencies([(1, 4)]),
-    "drawn": lambda: triangle_book().with_contingencies([((1, 2), (1, 3))]),
+    "whole": lambda: vr.with_contingencies(little_book(), ROADS),
+    "parting": lambda: vr.with_contingencies(little_book(m=3), [(105, 101), (105, 109), (101, 102)]),
+    "trips": lambda: vr.with_contingencies(two_trip_book(), worst=3),
+    "undecided": lambda: vr.with_contingencies(dead_end_book(), [(1, 4)]),
+    "drawn": lambda: vr.with_contingencies(triangle_book(), [((1, 2), (1, 3))]),
 }
 
 
@@ -172,8 +172,8 @@ def test_a_longer_way_and_a_missing_or_doubled_one_are_found(kind: str) -> None:
 
 def test_a_replan_after_a_forged_one_is_found() -> None:
     book = little_book(little_town())
-    first = book.replan(1, 105, closed=[(101, 102)])
-    second = book.replan(1, first.route[1], position=1, closed=[(first.route[1], first.route[2])], after=first)
+    first = vr.replan(book, 1, 105, closed=[(101, 102)])
+    second = vr.replan(book, 1, first.route[1], position=1, closed=[(first.route[1], first.route[2])], after=first)
     assert all(claim.holds for claim in audit_replan(book, second))
     assert second.closure.roads == (*first.closure.roads, (first.route[1], first.route[2]))
     forged = replace(first, going_on=replace(first.going_on, cost=1.0))
@@ -188,7 +188,7 @@ def test_histories_that_do_not_hold_one_another_are_asked_once() -> None:
     tails, heads = zip(*pairs, *[(b, a) for a, b in pairs], strict=True)
     domain, past = vr.Domain.from_edges(6, tails, heads, [1] * 12), vr.Past(((1, (1, 2)), (2, (2, 3)), (3, (3, 1))))
     book = vr.solve(vr.Problem(domain, [vr.Trip(0, 4)], [1, 2, 3], past=past), vr.Privacy(k=2, ell=1))
-    made = book.replan(1, 0, closed=[(0, 5)])
+    made = vr.replan(book, 1, 0, closed=[(0, 5)])
     assert [claim.evidence for claim in audit_replan(book, made) if not claim.holds] == []
     assert made.still_hidden == (1, 2, 3) and made.qualifies
 
@@ -197,7 +197,7 @@ def test_a_second_replan_opens_no_road_and_does_not_go_back() -> None:
     book = little_book(little_town())
     replanner = _Replanner(book, 1, 0)
     way = replanner.shared
-    first = book.replan(1, way[2], closed=[way[2:4]], costs=[(*way[:2], 99)])
+    first = vr.replan(book, 1, way[2], closed=[way[2:4]], costs=[(*way[:2], 99)])
     here, there = first.route[1:3]
     for closure in (
         vr.Closure(((here, there),), costs=first.closure.costs),
@@ -219,7 +219,7 @@ def test_new_costs_that_add_up_to_ell_but_for_rounding_do() -> None:
     book = vr.solve(vr.Problem(domain, [vr.Trip(0, 5)], [1, 4]), vr.Privacy(k=2, ell=3))
     costs = {(1, 2): 0.3, (2, 3): 0.3, (3, 4): 2.4}
     changes = [edge for (a, b), cost in costs.items() for edge in ((a, b, cost), (b, a, cost))]
-    made = book.replan(1, 0, costs=changes)
+    made = vr.replan(book, 1, 0, costs=changes)
     assert made.qualifies
     assert [claim.evidence for claim in audit_replan(book, made) if not claim.holds] == []
 
@@ -230,7 +230,7 @@ def test_who_is_dropped_is_not_for_the_forger_to_choose() -> None:
     domain = vr.Domain.from_edges(6, tails, heads, [1, 1, 2, 1, 1, 1, 1])
     book = vr.solve(vr.Problem(domain, [vr.Trip(0, 5)], [1, 2, 4]), vr.Privacy(k=2))
     assert book.hidden_classes[0].members == (1, 2, 4)
-    made = book.replan(1, 0, position=0, closed=[(3, 0)])
+    made = vr.replan(book, 1, 0, position=0, closed=[(3, 0)])
     assert (made.still_hidden, made.route) == ((1, 4), (0, 1, 3, 4, 5))
     assert all(claim.holds and claim.checked for claim in audit_replan(book, made))
     forged = replace(made, going_on=replace(made.going_on, route=(0, 2, 3, 4, 5), cost=5, left=(2, 4)))
@@ -242,7 +242,7 @@ def test_a_walk_that_breaks_the_promise_or_covers_fewer_is_not_for_the_forger_to
     tails, heads = [6, 4, 0, 1, 0, 2, 3, 3, 0], [4, 0, 1, 3, 2, 3, 5, 0, 5]
     domain = vr.Domain.from_edges(7, tails, heads, [1, 1, 1, 1, 2, 1, 1, 1, 1])
     book = vr.solve(vr.Problem(domain, [vr.Trip(6, 5)], [1, 2, 4]), vr.Privacy(k=2, ell=3))
-    made = book.replan(1, 0, position=2, closed=[(3, 0)])
+    made = vr.replan(book, 1, 0, position=2, closed=[(3, 0)])
     assert (made.still_hidden, made.route, made.giving_up.route) == ((2, 4), (0, 2, 3, 5), (0, 5))
     assert all(claim.holds and claim.checked for claim in audit_replan(book, made))
     near = replace(made.going_on, route=(0, 1, 3, 5), cost=3, left=(1, 4), qualifies=False)
@@ -250,7 +250,7 @@ def test_a_walk_that_breaks_the_promise_or_covers_fewer_is_not_for_the_forger_to
         found = {claim.claim: claim for claim in audit_replan(book, replace(made, going_on=way, choice=None))}
         assert words in found["cheapest"].evidence and not found["cheapest"].holds
     # Where no road leads to 2 either, nothing better can be done.
-    cut = book.replan(1, 0, position=2, closed=[(3, 0), (0, 2)])
+    cut = vr.replan(book, 1, 0, position=2, closed=[(3, 0), (0, 2)])
     assert (cut.still_hidden, cut.qualifies) == ((1, 4), False)
     assert all(claim.holds and claim.checked for claim in audit_replan(book, cut))
     *_, qualifies, _, alone = vr.auditing.audit_replan(book, made)

@@ -11,7 +11,7 @@ import pytest
 import veilroute as vr
 from bench_runs import InlineWorkforce
 from veilroute import Instance, InvalidInputError, bench, write_instance
-from veilroute.adversary import watch_playbook
+from veilroute.analysis import watch_playbook
 
 HEAD = 'format = "veilroute-study/1"\n'
 ONE = '[[experiment]]\nname = "one"\ncandidates = 4\nmethods = ["optimal"]\n'

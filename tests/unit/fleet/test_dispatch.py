@@ -12,9 +12,9 @@ import pytest
 
 import veilroute as vr
 from plain_turns import cheapest, drawn_problem, is_legal, neighbours
-from veilroute.days import clock_text, seconds_of_clock
 from veilroute.domain import Turns, with_rules
 from veilroute.fleet import Ways, plan_day, route_customers
+from veilroute.model.day import clock_text, seconds_of_clock
 
 FAST = 150
 

@@ -9,8 +9,8 @@ import pytest
 import veilroute as vr
 from sound_files import workbook
 from veilroute import Customer, FileFormatError, ManyProblemsError, Terms, Van
+from veilroute.base.errors import Problems
 from veilroute.domain import Label
-from veilroute.errors import Problems
 from veilroute.formats import ORDERS, read_customers, read_orders
 
 NAMES: dict[Label, str] = {1: "Müller, Söhne", 2: "Baker", 3: "Name", 4: "Dörte"}

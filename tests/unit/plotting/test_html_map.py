@@ -114,7 +114,7 @@ def test_nothing_is_loaded_and_no_other_script_runs(tmp_path: Path) -> None:
         lambda: little_book(little_town(evil_name=EVIL), m=3),
         lambda: exposed_book(names=dict.fromkeys((102, 103, 112), EVIL)),
         lambda: little_book(names={102: EVIL, 105: EVIL}),
-        lambda: little_book(names={102: EVIL}).with_contingencies([(101, 102), (110, 111)]),
+        lambda: vr.with_contingencies(little_book(names={102: EVIL}), [(101, 102), (110, 111)]),
     ],
 )
 def test_no_name_breaks_out(make: Callable[[], vr.Playbook]) -> None:

@@ -18,9 +18,9 @@ from street_samples import NAMES, exposed_book, little_book, little_problem, two
 from studio_books import ways_of
 from veilroute import Playbook, VeilrouteError
 from veilroute.auditing import is_hidden
+from veilroute.base.keys import draw as drawn
 from veilroute.domain import folded, label_text
 from veilroute.formats import route_texts
-from veilroute.keys import draw as drawn
 from veilroute.plotting import SENTENCES, drive_data, unpack_gpx, watch_data
 
 ROWS = ["........", ".@@..@..", "........", "..@@.@..", "........"]
