@@ -34,7 +34,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 import veilroute as vr
 from timing import scipy_matrix
-from veilroute.bench.executors import peak_memory_mb
+from veilroute.base.run import peak_memory_mb
 from veilroute.covering.states import search_graph
 from veilroute.covering.walks import Sweeper
 from veilroute.domain.turns import Turns, with_rules

@@ -235,7 +235,7 @@ def run_case(sample: Sample, number: int) -> str:
 
 def run_with(files: dict[str, bytes], command: list[str], stdin: str = "") -> tuple[int, str]:
     """Run a command beside some files: its exit code, and what is wrong with how it ended."""
-    from veilroute.bench import peak_memory_mb
+    from veilroute.base.run import peak_memory_mb
     from veilroute.cli import run
 
     for name, raw in files.items():

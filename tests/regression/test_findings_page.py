@@ -64,7 +64,7 @@ def surfaces(book: Path) -> dict[str, str]:
     told = {"audit": command("audit", book).out, "risk": command("risk", book).out, "pdf": report(book)[0]}
     # The page of one file, the studio and notebooks show a scene.
     shown = [scene["summary"], scene.get("observer"), scene["hint"], [trip["lead"] for trip in scene["trips"]]]
-    return told | {"page": str(shown), "notebook": vr.audit(playbook)._repr_html_()}  # type: ignore[attr-defined]
+    return told | {"page": str(shown), "notebook": vr.audit(playbook)._repr_html_()}
 
 
 def figures(text: str) -> list[tuple[str, ...]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from veilroute.base.checks import check_finite
 from veilroute.base.errors import InvalidInputError
+from veilroute.base.lazy import SHOWN_BY
 from veilroute.base.run import Progress, ProgressCallback
 from veilroute.model.playbook import Playbook
 from veilroute.model.problem import Privacy, Problem, check_fit
@@ -122,6 +123,10 @@ class Frontier:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {"points": [point.to_dict() for point in self.points]}
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the chart and its points."""
+        return SHOWN_BY["Frontier"](self)
 
 
 def frontier(

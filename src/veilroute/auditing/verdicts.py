@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from veilroute.base.errors import one_line
+from veilroute.base.lazy import SHOWN_BY
 from veilroute.domain.graph import Label
 from veilroute.model.exposure import ExposureReport, area_text
 from veilroute.model.problem import Privacy
@@ -142,6 +143,10 @@ class AuditReport:
             "observer": self.observer.to_dict(),
             "playbook_sha256": self.playbook_sha256,
         }
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the verdict and its claims."""
+        return SHOWN_BY["AuditReport"](self)
 
     def to_text(self) -> str:
         """The report in words: verdict, what an observer is left with, claims, anonymity over time."""

@@ -94,10 +94,12 @@ class InvalidInputError(VeilrouteError, ValueError):
         What would have been accepted.
     got
         What came; shown shortened.
+    did_you_mean
+        What could be typed instead, best first.
     """
 
-    def __init__(self, field: str, expected: str, got: object = None) -> None:
-        self.field = field
+    def __init__(self, field: str, expected: str, got: object = None, *, did_you_mean: Sequence[str] = ()) -> None:
+        self.field, self.did_you_mean = field, tuple(did_you_mean)
         tail = "" if got is None else f", got {shorten(got)}"
         super().__init__(f"{one_line(field, _LONGEST_PATH)}: expected {expected}{tail}")
 
@@ -115,8 +117,10 @@ class FileFormatError(InvalidInputError):
         The line number in the file, counted from 1, when there is one.
     """
 
-    def __init__(self, path: object, problem: str, line: int | None = None) -> None:
-        self.field = str(path)
+    def __init__(
+        self, path: object, problem: str, line: int | None = None, *, did_you_mean: Sequence[str] = ()
+    ) -> None:
+        self.field, self.did_you_mean = str(path), tuple(did_you_mean)
         self.problem = one_line(problem)
         self.line = line
         where = one_line(self.field, _LONGEST_PATH) + ("" if line is None else f", line {line}")
@@ -139,7 +143,7 @@ class ManyProblemsError(FileFormatError):
 
     def __init__(self, problems: Sequence[InvalidInputError]) -> None:
         self.problems = tuple(problems)
-        self.field, self.line = problems[0].field, None
+        self.field, self.line, self.did_you_mean = problems[0].field, None, ()
         lines = [str(problem) for problem in self.problems[:MOST_PROBLEMS]]
         if len(self.problems) > MOST_PROBLEMS:
             lines.append(f"and {len(self.problems) - MOST_PROBLEMS} more")

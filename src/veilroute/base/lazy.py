@@ -1,4 +1,4 @@
-"""How a room shows the names of its modules without importing them all."""
+"""How a room shows the names of its modules without importing them all, and how notebooks show what it makes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+#: How notebooks show an object, by the name of its class. Pictures stand above what they show, so the package itself
+#: says it here, and the classes only look it up.
+SHOWN_BY: dict[str, Callable[[Any], str]] = {}
+
 
 def lazy_names(room: str, file: str) -> Callable[[str], Any]:
     """The ``__getattr__`` of a room: what its file imports under ``if TYPE_CHECKING``, each when it is wanted.
@@ -17,14 +21,15 @@ def lazy_names(room: str, file: str) -> Callable[[str], Any]:
     """
 
     @cache
-    def homes() -> dict[str, str]:
+    def homes() -> dict[str, tuple[str, str]]:
         blocks = [node for node in ast.parse(Path(file).read_text("utf-8")).body if isinstance(node, ast.If)]
         imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
-        return {alias.name: str(node.module) for node in imports for alias in node.names}
+        return {each.asname or each.name: (str(node.module), each.name) for node in imports for each in node.names}
 
     def find(name: str) -> Any:
         if name.startswith("_") or name not in homes():
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        return getattr(import_module(homes()[name]), name)
+        module, own = homes()[name]
+        return import_module(f"{module}.{own}") if module == room else getattr(import_module(module), own)
 
     return find

@@ -1,9 +1,11 @@
 """How long work reports what it is doing and learns that it should stop."""
 
 import math
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from veilroute.base.checks import is_number, plain_number
 from veilroute.base.errors import InvalidInputError
@@ -145,3 +147,58 @@ class Watch:
             return math.inf
         uncounted = 0.0 if self.uncounted_s is None else self.uncounted_s() - self._uncounted_before_s
         return self.time_limit_s - self.reserve_s - (time.monotonic() - self.started_s - uncounted)
+
+
+class Stopwatch:
+    """Measures from when it is made, without the time in which kernels are compiled or loaded, once in a process."""
+
+    def __init__(self, loading_s: Callable[[], float] = lambda: 0.0) -> None:
+        self._loading_s = loading_s
+        self._began = time.perf_counter(), time.process_time(), loading_s()
+
+    def read(self) -> tuple[float, float]:
+        """Seconds of the clock and of the processor so far."""
+        wall, cpu, loaded = self._began
+        loading = self._loading_s() - loaded
+        return max(0.0, time.perf_counter() - wall - loading), max(0.0, time.process_time() - cpu - loading)
+
+
+def peak_memory_mb() -> float | None:
+    """The most memory that this process has held so far; ``None`` if the system does not tell (Windows)."""
+    peak = proc_line("/proc/self/status", "VmHWM")
+    if peak:  # Linux, where getrusage would count what the parent held before it started us
+        return int(peak.split()[0]) / 1024
+    try:
+        import resource
+    except ImportError:
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
+def proc_line(path: str, name: str) -> str:
+    """The value behind a name in one of Linux's files about itself; empty elsewhere."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), "")
+
+
+@dataclass
+class Run:
+    """What goes along with a request: how long it may take, who hears of its progress, and what is to be said of it.
+
+    A request says what is wanted, and its result says what came of it. A run holds what belongs to neither.
+    """
+
+    progress: ProgressCallback = lambda progress: None
+    should_stop: Callable[[], bool] = lambda: False  #: true means: come to an end, with the best result so far
+    tell: Callable[[str], None] = lambda line: None  #: hears each warning as soon as it is known
+    tell_compiling: Callable[[], None] = lambda: None  #: hears once that kernels are compiled for this machine
+    warnings: list[str] = field(default_factory=list)  #: all of them, in order
+
+    def warn(self, line: str) -> None:
+        """Say something that is no error and that somebody should read."""
+        self.warnings.append(line)
+        self.tell(line)

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         LocalWorkforce,
         Loss,
         MemoryGauge,
-        peak_memory_mb,
         provenance,
     )
     from veilroute.bench.external import read_printed, read_program, run_external, split_command

@@ -1,7 +1,7 @@
 """Where cells run, and what is known of that place.
 
 A workforce gives out a ``concurrent.futures.Executor``: processes of this machine, or a Dask cluster. A
-:class:`TimeEstimate` learns how long cells take there. :class:`Stopwatch` and :class:`MemoryGauge` measure a cell, and
+:class:`TimeEstimate` learns how long cells take there. :class:`MemoryGauge` measures a cell, and
 :func:`provenance` tells which software and machine its record came from, without paths and user names.
 """
 
@@ -14,7 +14,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
@@ -30,6 +29,7 @@ from veilroute import __version__
 from veilroute.base.checks import check_whole
 from veilroute.base.cluster import Cluster
 from veilroute.base.errors import VeilrouteError
+from veilroute.base.run import proc_line
 from veilroute.bench.cells import Cell, Plugins, Record
 
 _FEW = 3
@@ -213,22 +213,6 @@ def _kinds(cell: Cell) -> tuple[Hashable, ...]:
     return (method, size, limit), (method, limit), (size, limit), "any"
 
 
-class Stopwatch:
-    """Measures from when it is made, without the time in which kernels are compiled or loaded, once in a process."""
-
-    def __init__(self) -> None:
-        from veilroute.kernels.jit import ready_seconds  # here, because commands that plan nothing do without kernels
-
-        self._ready_seconds = ready_seconds
-        self._began = time.perf_counter(), time.process_time(), ready_seconds()
-
-    def read(self) -> tuple[float, float]:
-        """Seconds of the clock and of the processor so far."""
-        wall, cpu, ready = self._began
-        loading = self._ready_seconds() - ready
-        return max(0.0, time.perf_counter() - wall - loading), max(0.0, time.process_time() - cpu - loading)
-
-
 class MemoryGauge:
     """Measures the most memory that this process holds beyond what it held when the gauge was made; on Linux only."""
 
@@ -248,30 +232,8 @@ class MemoryGauge:
 
 
 def _peak_kb() -> int | None:
-    peak = _proc_line("/proc/self/status", "VmHWM")
+    peak = proc_line("/proc/self/status", "VmHWM")
     return int(peak.split()[0]) if peak else None
-
-
-def peak_memory_mb() -> float | None:
-    """The most memory that this process has held so far; ``None`` if the system does not tell (Windows)."""
-    peak_kb = _peak_kb()
-    if peak_kb:  # Linux, where getrusage would count what the parent held before it started us
-        return peak_kb / 1024
-    try:
-        import resource
-    except ImportError:
-        return None
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most / (1024 * 1024 if sys.platform == "darwin" else 1024)
-
-
-def _proc_line(path: str, name: str) -> str:
-    """The value behind a name in one of Linux's files about itself; empty elsewhere."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), "")
 
 
 def provenance(run_id: str, plugins: Plugins | None = None) -> dict[str, Any]:
@@ -289,7 +251,7 @@ def provenance(run_id: str, plugins: Plugins | None = None) -> dict[str, Any]:
 def _place() -> dict[str, Any]:
     versions = {"veilroute": __version__, "python": platform.python_version(), "platform": platform.platform()}
     versions |= {name: version(name) for name in ("numpy", "numba")}
-    processor = _proc_line("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
+    processor = proc_line("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
     memory_mb = None
     with suppress(AttributeError, OSError, ValueError):
         memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20

@@ -16,10 +16,10 @@ from veilroute.analysis import ADVERSARIES, watch_playbook
 from veilroute.auditing import audit_playbook
 from veilroute.base.errors import InvalidInputError, VeilrouteError, one_line
 from veilroute.base.io import dump_canonical, parse_json
-from veilroute.base.run import Incumbent, Progress, Watch
+from veilroute.base.run import Incumbent, Progress, Stopwatch, Watch
 from veilroute.bench.authors import read_as_authors
 from veilroute.bench.cells import CARRIED, SPREAD, TEXT, Cell, Method, Outcome, Plugins, Record
-from veilroute.bench.executors import MemoryGauge, Stopwatch, TimeEstimate, Workforce, provenance
+from veilroute.bench.executors import MemoryGauge, TimeEstimate, Workforce, provenance
 from veilroute.bench.external import run_external
 from veilroute.bench.results import RecordStore
 from veilroute.bench.table import counted
@@ -125,7 +125,9 @@ def _run(job: Job) -> Outcome:
         if progress.incumbent is not None and progress.incumbent not in found[-1:]:
             found.append(progress.incumbent)
 
-    memory, stopwatch = MemoryGauge(), Stopwatch()
+    from veilroute.kernels.jit import ready_seconds  # here, because commands that plan nothing do without kernels
+
+    memory, stopwatch = MemoryGauge(), Stopwatch(ready_seconds)
     playbook = _solve(cell.method, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s, progress=collect)
     runtime_s, cpu_s = stopwatch.read()
     memory_mb = memory.read_mb()
@@ -155,7 +157,9 @@ def _run(job: Job) -> Outcome:
 def _read_as_authors(cell: Cell, problem: Problem) -> Outcome:
     privacy = Privacy(cell.k, cell.ell, None, cell.spread)
     watch, is_carried = Watch(time_limit_s=cell.time_limit_s), cell.reading == CARRIED
-    memory, stopwatch = MemoryGauge(), Stopwatch()
+    from veilroute.kernels.jit import ready_seconds  # here, because commands that plan nothing do without kernels
+
+    memory, stopwatch = MemoryGauge(), Stopwatch(ready_seconds)
     outcome = read_as_authors(problem, privacy, cell.method, cell.m_ratio, is_carried=is_carried, watch=watch)
     runtime_s, cpu_s = stopwatch.read()
     return replace(outcome, runtime_s=runtime_s, cpu_s=cpu_s, memory_mb=memory.read_mb())

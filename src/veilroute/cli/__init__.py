@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from veilroute.cli.main import COMMANDS, run
     from veilroute.cli.maps import app
     from veilroute.cli.replan import replan_file
-    from veilroute.cli.route import SENTENCES, find_secret
+    from veilroute.cli.route import SENTENCES
     from veilroute.cli.serve import write_down_address
     from veilroute.cli.simulate import simulate_day, simulate_linked, simulate_playbook
     from veilroute.cli.summaries import headline

@@ -1,9 +1,10 @@
 """`veilroute area`: from polygons to fly in, and others to keep out of, to a network of free flight."""
 
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
-from typer import Argument, Option
+from cyclopts import Parameter
 
 from veilroute.base.errors import UnknownMethodError
 from veilroute.cli.console import DONE, JsonOption, check_out, emit, emit_json, live_progress
@@ -17,10 +18,26 @@ _MOST_PARTS = 50
 
 
 def run_area(
-    source: Path = Argument(metavar="AREA", help="A .geojson file with polygons; no-fly zones have no_fly: true."),
-    out: Path = Option(..., "-o", "--out", metavar="OUT", help="A .json or .npz file."),
-    cell: float = Option(..., metavar="METRES", help="How far apart the points of the network are."),
-    ways: int = Option(16, metavar="8|16", help="Moves from each point: to its neighbours, or as a knight as well."),
+    source: Annotated[
+        Path, Parameter(name="AREA", help="A .geojson file with polygons; no-fly zones have no_fly: true.")
+    ],
+    /,
+    *,
+    out: Annotated[
+        Path,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="OUT",
+            help="A .json or .npz file.",
+        ),
+    ],
+    cell: Annotated[float, Parameter(metavar="METRES", help="How far apart the points of the network are.")],
+    ways: Annotated[
+        int, Parameter(metavar="8|16", help="Moves from each point: to its neighbours, or as a knight as well.")
+    ] = 16,
     json: JsonOption = False,
 ) -> int:
     """Make a network of free flight, for drones: a lattice of points over an area, and moves that avoid no-fly zones.

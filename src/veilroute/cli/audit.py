@@ -1,23 +1,34 @@
 """`veilroute audit` and `veilroute risk`: whether a playbook keeps its word, and what it tells an observer."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from typer import Argument, Option
+from cyclopts import Parameter
 
 from veilroute.analysis import watch_playbook
 from veilroute.analysis.posterior import measure_risk
+from veilroute.app.load import load_instance, load_playbook
+from veilroute.app.requests import GridSpec, ProblemRequest, values
 from veilroute.auditing import audit_linked, audit_playbook
 from veilroute.auditing.verdicts import joint_verdict
 from veilroute.base.checks import check_name
 from veilroute.base.errors import InvalidInputError, UnknownMethodError
 from veilroute.base.io import write_file
-from veilroute.cli import instances
 from veilroute.cli.audit_day import audit_day_files
-from veilroute.cli.console import DONE, VIOLATED, JsonOption, check_out, emit, emit_json, live_progress, remark
+from veilroute.cli.console import (
+    DONE,
+    VIOLATED,
+    JsonOption,
+    check_out,
+    emit,
+    emit_json,
+    live_progress,
+    plain_run,
+    remark,
+)
+from veilroute.cli.options import DomainOption, MovementOption, PlaybookArgument, complete, takes_request
 from veilroute.cli.replan import audit_replan_file
 from veilroute.cli.simulate import simulate_files
 from veilroute.formats.places import read_prior
@@ -27,73 +38,104 @@ from veilroute.model.playbook import Playbook, read_playbook
 _CHARTS = (".png", ".svg", ".pdf")
 
 
-@instances.takes_instance_options
+@takes_request(ProblemRequest, shown={})
 def run_audit(
-    options: instances.InstanceOptions,
-    playbooks: list[Path] = Argument(
-        None, metavar="PLAYBOOK...", help="Playbooks made by `veilroute plan`; several are linked, in this order."
-    ),
-    instance: Path | None = Option(
-        None,
-        metavar="FILE",
-        help="What was meant, with the options that `plan` was given: map, trips, candidates, visibility, privacy "
-        "and names are compared.",
-    ),
-    domain: Path | None = Option(
-        None,
-        metavar="FILE",
-        help="The map or instance file, when the playbook holds only its hash. Only the map is compared.",
-    ),
-    ledger: Path | None = Option(
-        None,
-        metavar="FILE",
-        help="Link the trips of all playbooks of a ledger; those that are named must be what it says they are.",
-    ),
-    day: Path | None = Option(
-        None,
-        metavar="DIR|FILE",
-        help="Check a day of a fleet instead: the folder that `fleet -o` wrote, or its day.json.",
-    ),
-    before: list[Path] = Option(
-        None, metavar="DIR|FILE", help="With --day, of the rest of a day: each day that was planned before it."
-    ),
-    replan: Path | None = Option(
-        None, metavar="FILE", help="Check a replan instead: the .json file that `replan -o` wrote."
-    ),
-    terms: Path | None = Option(
-        None, metavar="FILE", help="With --day: the terms that were meant, or the day.json of another day under them."
-    ),
-    reruns: int | None = Option(
-        None, metavar="N", help="With --day: for how many other orders the dispatcher is run again; 0 for none. [20]"
-    ),
-    simulate: bool = Option(
-        False,
-        "--simulate",
-        help="Simulate an observer on the street instead, and compare what it achieves with what is printed.",
-    ),
-    checker: Path | None = Option(
-        None,
-        metavar="FILE",
-        help="Write the sceptic's checker instead: one Python file that checks the privacy of a playbook and needs "
-        "nothing installed. Takes no playbook.",
-    ),
-    trips: str | None = Option(
-        None,
-        metavar="KIND",
-        help="Of several playbooks without a ledger: whether trips are occasional, so that a day without one says "
-        "nothing, or expected every day. [occasional]",
-    ),
-    strict: bool = Option(False, "--strict", help="Exit 1 also when a claim could not be proved."),
-    out: Path | None = Option(
-        None, "-o", "--out", metavar="FILE", help="Of linked trips: a chart over time (.png, .svg, .pdf)."
-    ),
+    *playbooks: Annotated[
+        Path,
+        Parameter(name="PLAYBOOK...", help="Playbooks made by `veilroute plan`; several are linked, in this order."),
+    ],
+    request: ProblemRequest,
+    instance: Annotated[
+        Path | None,
+        Parameter(
+            name=("--against", "--instance"),
+            metavar="PROBLEM",
+            help="What was meant, with the options that `plan` was given: map, trips, candidates, visibility, privacy "
+            "and names are compared.",
+        ),
+    ] = None,
+    domain: Annotated[
+        Path | None,
+        Parameter(
+            metavar="FILE",
+            help="The map or instance file, when the playbook holds only its hash. Only the map is compared.",
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        Parameter(
+            metavar="FILE",
+            help="Link the trips of all playbooks of a ledger; those that are named must be what it says they are.",
+        ),
+    ] = None,
+    day: Annotated[
+        Path | None,
+        Parameter(
+            metavar="DIR|FILE",
+            help="Check a day of a fleet instead: the folder that `fleet -o` wrote, or its day.json.",
+        ),
+    ] = None,
+    before: Annotated[
+        tuple[Path, ...],
+        Parameter(metavar="DIR|FILE", help="With --day, of the rest of a day: each day that was planned before it."),
+    ] = (),
+    replan: Annotated[
+        Path | None, Parameter(metavar="FILE", help="Check a replan instead: the .json file that `replan -o` wrote.")
+    ] = None,
+    terms: Annotated[
+        Path | None,
+        Parameter(
+            metavar="FILE", help="With --day: the terms that were meant, or the day.json of another day under them."
+        ),
+    ] = None,
+    reruns: Annotated[
+        int | None,
+        Parameter(
+            metavar="N", help="With --day: for how many other orders the dispatcher is run again; 0 for none. [20]"
+        ),
+    ] = None,
+    simulate: Annotated[
+        bool,
+        Parameter(
+            name="--simulate",
+            help="Simulate an observer on the street instead, and compare what it achieves with what is printed.",
+        ),
+    ] = False,
+    checker: Annotated[
+        Path | None,
+        Parameter(
+            metavar="FILE",
+            help="Write the sceptic's checker instead: one Python file that checks the privacy of a playbook and needs "
+            "nothing installed. Takes no playbook.",
+        ),
+    ] = None,
+    trips: Annotated[
+        str | None,
+        Parameter(
+            metavar="KIND",
+            help="Of several playbooks without a ledger: whether trips are occasional, so that a day without one says "
+            "nothing, or expected every day. [occasional]",
+        ),
+    ] = None,
+    strict: Annotated[bool, Parameter(name="--strict", help="Exit 1 also when a claim could not be proved.")] = False,
+    out: Annotated[
+        Path | None,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="FILE",
+            help="Of linked trips: a chart over time (.png, .svg, .pdf).",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> int:
     """Check every claim of a playbook by replaying the adversary: exit 0 when all hold, 1 when one is violated.
 
     The auditor shares no code with the planners. It asks for the route of every candidate in turn and works coverage,
     costs, spread and anonymity out again from the map. A playbook may keep its word and yet be about something else
-    than was meant: name the instance with --instance, and the options that `plan` was given. Without it, --prior alone
+    than was meant: name the problem with --against, and the options that `plan` was given. Without it, --prior alone
     measures what an observer with that prior makes of the routes.
 
     Several playbooks, or a ledger: what an observer who links all trips of the same secret still has to choose from. A
@@ -111,63 +153,51 @@ def run_audit(
     half an hour, and run it as `python FILE PLAYBOOK` without installing anything.
     """
     meant: dict[str, Any] = {}
-    playbooks = playbooks or []
-    usual = instances.InstanceOptions(movement=options.movement)
+    movement = request.grid.movement or 4
+    usual = ProblemRequest(grid=GridSpec(movement=request.grid.movement))
     if checker is not None:
         others = (instance, domain, ledger, day, before or None, replan, terms, reruns, trips, out)
-        if (
-            playbooks
-            or simulate
-            or strict
-            or options != instances.InstanceOptions()
-            or any(o is not None for o in others)
-        ):
+        if playbooks or simulate or strict or request != ProblemRequest() or any(o is not None for o in others):
             raise InvalidInputError(
                 "--checker", "no playbook and no other option but --json: it writes a file, and checks none"
             )
         return _write_checker(checker, json=json)
     if simulate:
-        if options != usual or before or any(each is not None for each in (instance, terms, reruns, out)):
+        if request != usual or before or any(each is not None for each in (instance, terms, reruns, out)):
             raise InvalidInputError("--simulate", "playbooks, and of other options --ledger, --trips, --replan, --day")
-        return simulate_files(playbooks, ledger, trips, replan, day, domain, options.movement or 4, json=json)
+        return simulate_files(playbooks, ledger, trips, replan, day, domain, movement, json=json)
     if day is None and (terms is not None or reruns is not None or before):
         option = "--terms" if terms is not None else "--reruns" if reruns is not None else "--before"
         raise InvalidInputError(option, "--day DIR as well, of which this is a part")
     if day is not None or replan is not None:
-        is_other = any(each is not None for each in (ledger, instance, out, trips)) or options != usual
+        is_other = any(each is not None for each in (ledger, instance, out, trips)) or request != usual
         if len(playbooks) != 1 or is_other or None not in (day, replan):
             option, own = ("--replan", "") if day is None else ("--day", "--terms, --reruns, --before, ")
             raise InvalidInputError(option, f"one playbook beside it, and of other options {own}--domain")
-        movement = options.movement or 4
         if replan is not None:
             return audit_replan_file(playbooks[0], replan, domain, movement, strict=strict, json=json)
         assert day is not None, "one of the two is given"
-        return audit_day_files(
-            playbooks[0], day, before or [], terms, reruns, domain, movement, strict=strict, json=json
-        )
+        return audit_day_files(playbooks[0], day, before, terms, reruns, domain, movement, strict=strict, json=json)
     if ledger is not None or len(playbooks) > 1:
-        if instance is not None or options != instances.InstanceOptions(movement=options.movement):
-            raise InvalidInputError("--instance", "one playbook alone, with all options that say what was meant")
-        return _audit_linked(
-            playbooks, ledger, domain, options.movement or 4, trips=trips, strict=strict, out=out, json=json
-        )
+        if instance is not None or request != usual:
+            raise InvalidInputError("--against", "one playbook alone, with all options that say what was meant")
+        return _audit_linked(playbooks, ledger, domain, movement, trips=trips, strict=strict, out=out, json=json)
     if trips is not None:
         raise InvalidInputError("--trips", "several playbooks, whose trips are linked")
     if not playbooks or out is not None:
         raise InvalidInputError("PLAYBOOK", "one to check, several to link, or --ledger FILE; a chart is of several")
     playbook = playbooks[0]
     if instance is None:
-        for field in fields(options):
-            if field.name not in ("movement", "prior") and getattr(options, field.name) != field.default:
-                option = "-k" if field.name == "k" else "--" + field.name.replace("_", "-")
-                raise InvalidInputError(option, "--instance FILE as well, of which this is a part")
-        book = instances.load_playbook(playbook, domain, options.movement or 4)
-        if options.prior is not None:
-            meant["prior"] = _read_prior(options.prior, book)
+        for _, key, value in values(request):
+            if key not in ("movement", "prior") and value is not None:
+                raise InvalidInputError(key, "--against PROBLEM as well, of which this is a part")
+        book = load_playbook(playbook, domain, movement)
+        if request.privacy.prior is not None:
+            meant["prior"] = _read_prior(request.privacy.prior, book)
     else:
         if domain is not None:
-            raise InvalidInputError("--domain", "--instance alone, which says what the map is")
-        given = instances.load_instance(instance, options)
+            raise InvalidInputError("--domain", "--against alone, which says what the map is")
+        given = load_instance(complete(request, [instance])[0], plain_run())
         meant = {"instance": given.problem, "privacy": given.privacy, "unstated": given.unstated}
         book = read_playbook(playbook)
         book = book if book.domain is not None else book.with_domain(given.problem.domain)
@@ -178,7 +208,7 @@ def run_audit(
     else:
         emit(verdict.to_text().rstrip("\n") + "\n")
     if domain is not None:
-        remark("of --domain only the map was compared; --instance compares the rest too")
+        remark("of --domain only the map was compared; --against compares the rest too")
     return DONE if verdict.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
 
 
@@ -216,7 +246,7 @@ def _audit_linked(
     books = []
     for path in playbooks:
         book = read_playbook(path)
-        books.append(book if book.domain is not None else instances.load_playbook(path, domain, movement))
+        books.append(book if book.domain is not None else load_playbook(path, domain, movement))
     with live_progress("replaying the adversary"):
         report = audit_linked(books, ledger=ledger, trips=trips)
         # What was planned under the ledger is proved under what the ledger says.
@@ -238,17 +268,22 @@ def _audit_linked(
 
 
 def run_risk(
-    playbook: instances.PlaybookArgument,
-    prior: Path | None = Option(
-        None,
-        metavar="FILE",
-        help="How probable each place is: CSV with place,weight, or a places file with weights. [that of the playbook]",
-    ),
-    adversary: str | None = Option(
-        None, metavar="NAME", help="Also let this observer guess: counting, bayesian or goal-recognition."
-    ),
-    domain: instances.DomainOption = None,
-    movement: instances.MovementOption = 4,
+    playbook: PlaybookArgument,
+    /,
+    *,
+    prior: Annotated[
+        Path | None,
+        Parameter(
+            metavar="FILE",
+            help="How probable each place is: a table of place and weight. [that of the playbook]",
+        ),
+    ] = None,
+    adversary: Annotated[
+        str | None,
+        Parameter(metavar="NAME", help="Also let this observer guess: counting, bayesian or goal-recognition."),
+    ] = None,
+    domain: DomainOption = None,
+    movement: MovementOption = 4,
     json: JsonOption = False,
 ) -> int:
     """Say how much a playbook tells an observer who knows how probable each place is.
@@ -257,7 +292,7 @@ def run_risk(
     less than ell across, and how often the best guess is right; also after every node of the way. It also says what an
     observer learns who expects a trip and sees none.
     """
-    book = instances.load_playbook(playbook, domain, movement)
+    book = load_playbook(playbook, domain, movement)
     weights = None if prior is None else _read_prior(prior, book)
     with live_progress("watching every trip"):
         report = measure_risk(book, weights)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Annotated
 
-from typer import Argument, Option
+from cyclopts import Parameter
 
 from veilroute import __version__
 from veilroute.base.cluster import hush_dask
@@ -32,41 +33,73 @@ _READY = "getting ready (a first run compiles for a minute)"
 
 
 def run_bench(
-    suite: str = Argument(metavar="SUITE", help=f"{', '.join(suites.SUITES)}, paper for all, or run."),
-    study: str | None = Argument(
-        None, metavar="STUDY", help=f"After run: a study's .toml file, or {', '.join(shipped_studies())}."
-    ),
-    preset: str | None = Option(
-        None, metavar="NAME", help="How much is run: quick or paper, or one of the study's. [quick, or the first]"
-    ),
-    candidates: list[str] | None = Option(
-        None, metavar="N", help=f"How many candidates, 8 or 8,12; for {', '.join(suites.SIZED_SUITES)}. [8,12,16]"
-    ),
-    map_names: list[str] | None = Option(
-        None, "--map", metavar="NAME", help="Only this map; may be repeated. [all six]"
-    ),
-    pairs: int | None = Option(None, metavar="N", help="Pairs of start and goal on each map. [quick 2, paper 5]"),
-    method: list[str] | None = Option(
-        None, metavar="NAME", help="Only this method, as pbp/merge-bb/cost-asc/tunnel; may be repeated. [all]"
-    ),
-    as_printed: bool = Option(
-        False, "--as-printed", help="With the suite paper: every printed figure beside ours, and whether they agree."
-    ),
-    external: list[str] | None = Option(
-        None,
-        metavar="NAME=COMMAND",
-        help="Also run this program, as 'mine=./planner -k {k} {instance}'; may be repeated.",
-    ),
-    draws: int = Option(1, metavar="N", help="How often methods draw that draw at random; their means count."),
-    time_limit: float | None = Option(None, metavar="SECONDS", help="For each cell. [quick 4, paper 300]"),
-    workers: int | None = Option(None, metavar="N", help="Processes on this machine. [one for each core]"),
-    dask: str | None = Option(None, metavar="ADDRESS", help="Run on the Dask cluster with this scheduler instead."),
-    maps: Path | None = Option(None, metavar="DIR", help="Where the paper's maps are. [the cache of 'veilroute maps']"),
-    out: Path = Option(
-        Path("veilroute-bench"), "-o", "--out", metavar="DIR", help="Records and report; an earlier run goes on here."
-    ),
-    retry_errors: bool = Option(False, "--retry-errors", help="Run cells again whose record tells of an error."),
-    json: bool = Option(False, "--json", help="Print one JSON object in place of the tables."),
+    suite: Annotated[str, Parameter(name="SUITE", help=f"{', '.join(suites.SUITES)}, paper for all, or run.")],
+    study: Annotated[
+        str | None, Parameter(name="STUDY", help=f"After run: a study's .toml file, or {', '.join(shipped_studies())}.")
+    ] = None,
+    /,
+    *,
+    preset: Annotated[
+        str | None,
+        Parameter(metavar="NAME", help="How much is run: quick or paper, or one of the study's. [quick, or the first]"),
+    ] = None,
+    candidates: Annotated[
+        list[str] | None,
+        Parameter(metavar="N", help=f"How many candidates, 8 or 8,12; for {', '.join(suites.SIZED_SUITES)}. [8,12,16]"),
+    ] = None,
+    map_names: Annotated[
+        list[str] | None, Parameter(name="--map", metavar="NAME", help="Only this map; may be repeated. [all six]")
+    ] = None,
+    pairs: Annotated[
+        int | None, Parameter(metavar="N", help="Pairs of start and goal on each map. [quick 2, paper 5]")
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        Parameter(metavar="NAME", help="Only this method, as pbp/merge-bb/cost-asc/tunnel; may be repeated. [all]"),
+    ] = None,
+    as_printed: Annotated[
+        bool,
+        Parameter(
+            name="--as-printed", help="With the suite paper: every printed figure beside ours, and whether they agree."
+        ),
+    ] = False,
+    external: Annotated[
+        list[str] | None,
+        Parameter(
+            metavar="NAME=COMMAND",
+            help="Also run this program, as 'mine=./planner -k {k} {instance}'; may be repeated.",
+        ),
+    ] = None,
+    draws: Annotated[
+        int, Parameter(metavar="N", help="How often methods draw that draw at random; their means count.")
+    ] = 1,
+    time_limit: Annotated[
+        float | None, Parameter(metavar="SECONDS", help="For each cell. [quick 4, paper 300]")
+    ] = None,
+    workers: Annotated[
+        int | None, Parameter(metavar="N", help="Processes on this machine. [one for each core]")
+    ] = None,
+    dask: Annotated[
+        str | None, Parameter(metavar="ADDRESS", help="Run on the Dask cluster with this scheduler instead.")
+    ] = None,
+    maps: Annotated[
+        Path | None, Parameter(metavar="DIR", help="Where the paper's maps are. [the cache of 'veilroute maps']")
+    ] = None,
+    out: Annotated[
+        Path,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="DIR",
+            help="Records and report; an earlier run goes on here.",
+        ),
+    ] = Path("veilroute-bench"),
+    retry_errors: Annotated[
+        bool, Parameter(name="--retry-errors", help="Run cells again whose record tells of an error.")
+    ] = False,
+    json: Annotated[bool, Parameter(name="--json", help="Print one JSON object in place of the tables.")] = False,
 ) -> int:
     """Run the paper's experiments, or a study of one's own, and write tables, figures and a report.
 

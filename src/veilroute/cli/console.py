@@ -16,15 +16,16 @@ from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
+from cyclopts import Parameter
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as RichProgress
 from rich.text import Text
-from typer import Option
 
 from veilroute.base.errors import InvalidInputError, one_line
 from veilroute.base.io import dump_canonical
-from veilroute.base.run import Progress, ProgressCallback
+from veilroute.base.run import Progress, ProgressCallback, Run
+from veilroute.cli.keys import as_typed, heading
 from veilroute.domain.geography import duration_text
 
 # The exit codes; what they mean is the contract's list.
@@ -34,15 +35,21 @@ BAD_INPUT = 2
 NOTHING_ANONYMIZED = 3
 INTERRUPTED = 130
 
-JsonOption = Annotated[bool, Option("--json", help="Print one JSON object.")]
+JsonOption = Annotated[bool, Parameter(name="--json", help="Print one JSON object.", group=heading("Output"))]
 
-TimeLimitOption = Annotated[
-    str | None, Option("--time-limit", metavar="SECONDS|none", help="Stop with the best so far. [300]")
+OutOption = Annotated[
+    Path | None,
+    Parameter(name=("--out", "-o"), metavar="FILE", help="Write the playbook here.", group=heading("Output")),
 ]
 
-DwellOption = Annotated[float, Option(metavar="SECONDS", help="How long every stop takes, the same at each.")]
+TimeLimitOption = Annotated[
+    str | None, Parameter(name="--time-limit", metavar="SECONDS|none", help="Stop with the best so far. [300]")
+]
+
+DwellOption = Annotated[float, Parameter(metavar="SECONDS", help="How long every stop takes, the same at each.")]
 DepartOption = Annotated[
-    str | None, Option(metavar="HH:MM", help="When the trip begins, for times by the clock; from the start on without.")
+    str | None,
+    Parameter(metavar="HH:MM", help="When the trip begins, for times by the clock; from the start on without."),
 ]
 
 _DEFAULT_LIMIT_S = 300.0
@@ -102,6 +109,7 @@ def emit_json(data: object) -> None:
 
 def remark(line: str) -> None:
     """Say something on standard error: in one line, whatever a file or an argument may hold."""
+    line = as_typed(line)
     with suppress(OSError, ValueError):  # nobody listens
         print(f"veilroute: {one_line(line)}", file=sys.stderr, flush=True)
 
@@ -271,13 +279,22 @@ def _lines_of_progress(stage: str, figure: str, about: str, every_s: float) -> I
         writer.join()
 
 
+def tell_compiling() -> None:
+    """Say that kernels are compiled, once in the life of an installation."""
+    remark("compiling for this machine: this takes some seconds, and only the first time")
+
+
+def plain_run() -> Run:
+    """A run for work that is done at once: what is to be said goes to standard error."""
+    return Run(tell=remark, tell_compiling=tell_compiling)
+
+
 @contextmanager
 def compile_notice() -> Iterator[None]:
     """Within it, it is said once when kernels must be compiled."""
     from veilroute.kernels.jit import telling
 
-    line = "compiling for this machine: this takes some seconds, and only the first time"
-    with telling(cache(partial(remark, line))):
+    with telling(cache(tell_compiling)):
         yield
 
 

@@ -1,8 +1,9 @@
 """`veilroute bench export` and `veilroute bench verify`: a data set, and how near submissions come to its optima."""
 
 from pathlib import Path
+from typing import Annotated
 
-from typer import Argument, Option
+from cyclopts import Parameter
 
 from veilroute.base.errors import InvalidInputError, one_line
 from veilroute.base.io import write_file
@@ -19,15 +20,22 @@ _MOST_REASONS = 5  # of each submission
 
 
 def run_export(
-    directory: Path = Argument(metavar="DIR", help="The folder to write; an export that was stopped continues there."),
-    candidates: list[str] | None = Option(
-        None, metavar="N", help=f"How many candidates, 8 or 8,50; may be repeated. [{_SIZES_TEXT}]"
-    ),
-    map_names: list[str] | None = Option(
-        None, "--map", metavar="NAME", help="Only this map; may be repeated. [all six]"
-    ),
-    pairs: int = Option(5, metavar="N", help="Pairs of start and goal on each map."),
-    maps: Path | None = Option(None, metavar="DIR", help="Where the paper's maps are. [the cache of 'veilroute maps']"),
+    directory: Annotated[
+        Path, Parameter(name="DIR", help="The folder to write; an export that was stopped continues there.")
+    ],
+    /,
+    *,
+    candidates: Annotated[
+        list[str] | None,
+        Parameter(metavar="N", help=f"How many candidates, 8 or 8,50; may be repeated. [{_SIZES_TEXT}]"),
+    ] = None,
+    map_names: Annotated[
+        list[str] | None, Parameter(name="--map", metavar="NAME", help="Only this map; may be repeated. [all six]")
+    ] = None,
+    pairs: Annotated[int, Parameter(metavar="N", help="Pairs of start and goal on each map.")] = 5,
+    maps: Annotated[
+        Path | None, Parameter(metavar="DIR", help="Where the paper's maps are. [the cache of 'veilroute maps']")
+    ] = None,
     time_limit: TimeLimitOption = None,
     json: JsonOption = False,
 ) -> int:
@@ -67,12 +75,18 @@ def run_export(
 
 
 def run_verify(
-    directory: Path = Argument(metavar="DIR", help="A data set from `veilroute bench export`: its folder or archive."),
-    folders: list[Path] | None = Argument(
-        None, metavar="FOLDER...", help=f"Submissions, each a folder of NAME.json. [those in DIR/{SUBMISSIONS}]"
-    ),
-    optima: bool = Option(False, "--optima", help="Audit the optima of the data set as well, as one more submission."),
-    page: Path | None = Option(None, metavar="FILE.html", help="Also write the leaderboard as a web page."),
+    directory: Annotated[
+        Path, Parameter(name="DIR", help="A data set from `veilroute bench export`: its folder or archive.")
+    ],
+    *folders: Annotated[
+        Path, Parameter(name="FOLDER...", help=f"Submissions, each a folder of NAME.json. [those in DIR/{SUBMISSIONS}]")
+    ],
+    optima: Annotated[
+        bool, Parameter(name="--optima", help="Audit the optima of the data set as well, as one more submission.")
+    ] = False,
+    page: Annotated[
+        Path | None, Parameter(metavar="FILE.html", help="Also write the leaderboard as a web page.")
+    ] = None,
     json: JsonOption = False,
 ) -> int:
     """Check a data set, let the auditor judge playbooks that were handed in, and rank these.

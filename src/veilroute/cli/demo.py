@@ -3,14 +3,15 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
-from typer import Option
+from cyclopts import Parameter
 
+from veilroute.app.plan import timed_solve
 from veilroute.auditing import audit_playbook
 from veilroute.base.io import dump_canonical, write_file
 from veilroute.base.run import Progress
-from veilroute.cli.console import DONE, VIOLATED, live_progress, stdout
-from veilroute.cli.plan import timed_solve
+from veilroute.cli.console import DONE, VIOLATED, live_progress, plain_run, stdout
 from veilroute.cli.summaries import headline
 from veilroute.domain import WithinDistance, draw_candidates, generate_rooms, generate_streets
 from veilroute.model.problem import Privacy, Problem, Trip
@@ -40,7 +41,10 @@ def tour() -> Iterator[tuple[str, str, Problem, Privacy]]:
     )
 
 
-def run_demo(out: Path = Option(Path("veilroute-demo"), metavar="DIR", help="Where to put the results.")) -> int:
+def run_demo(
+    *,
+    out: Annotated[Path, Parameter(metavar="DIR", help="Where to put the results.")] = Path("veilroute-demo"),
+) -> int:
     """Take the tour: make maps, plan, audit and draw. No input, no network, under a minute."""
     from veilroute.plotting import draw_playbook
 
@@ -51,7 +55,7 @@ def run_demo(out: Path = Option(Path("veilroute-demo"), metavar="DIR", help="Whe
         for number, (name, story, problem, privacy) in enumerate(tour(), start=1):
             console.print(f"\n{number}. The {name}", style="bold")
             console.print(story)
-            playbook, _ = timed_solve(problem, privacy, progress=report)
+            playbook, _ = timed_solve(problem, privacy, plain_run(), progress=report)
             for line in headline(playbook):
                 console.print(line)
             report(Progress("replaying the adversary"))

@@ -2,12 +2,14 @@
 
 import math
 from pathlib import Path
+from typing import Annotated
 
-from typer import Argument, Option
+from cyclopts import Parameter
 
+from veilroute.app.load import load_instance, load_map, load_playbook
+from veilroute.app.requests import GridSpec, ProblemRequest
 from veilroute.base.errors import InvalidInputError, UnknownMethodError
 from veilroute.base.io import dump_canonical, read_bytes, write_file
-from veilroute.cli import instances
 from veilroute.cli.console import (
     DONE,
     VIOLATED,
@@ -15,9 +17,11 @@ from veilroute.cli.console import (
     DwellOption,
     check_out,
     live_progress,
+    plain_run,
     remark,
     stdout,
 )
+from veilroute.cli.options import DomainOption, FileArgument, MovementOption, PlaybookArgument, complete, takes_request
 from veilroute.formats import write_instance
 from veilroute.formats.geojson import write_geojson
 from veilroute.formats.gpx import write_gpx
@@ -31,17 +35,27 @@ FORMATS = (".gpx", ".geojson", ".kml", ".html", ".txt", ".csv", ".xlsx", ".pdf")
 
 
 def run_export(
-    playbook: instances.PlaybookArgument,
-    out: Path = Option(
-        ..., "-o", "--out", metavar="FILE", help="A .gpx, .geojson, .kml, .html, .txt, .csv, .xlsx or .pdf file."
-    ),
-    trip: int | None = Option(
-        None, help="Only this trip, from 0, all when left out; in a .html the first to be shown."
-    ),
+    playbook: PlaybookArgument,
+    /,
+    *,
+    out: Annotated[
+        Path,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="FILE",
+            help="A .gpx, .geojson, .kml, .html, .txt, .csv, .xlsx or .pdf file.",
+        ),
+    ],
+    trip: Annotated[
+        int | None, Parameter(help="Only this trip, from 0, all when left out; in a .html the first to be shown.")
+    ] = None,
     dwell: DwellOption = DWELL_S,
     depart: DepartOption = None,
-    domain: instances.DomainOption = None,
-    movement: instances.MovementOption = 4,
+    domain: DomainOption = None,
+    movement: MovementOption = 4,
 ) -> int:
     """Write the routes of all classes: for devices and map programs, as driver's sheets, as tables, or as a report.
 
@@ -55,7 +69,7 @@ def run_export(
         raise UnknownMethodError("export format", out.suffix or str(out), FORMATS)
     check_out(out)
     schedule = Schedule(dwell, depart)
-    book = instances.load_playbook(playbook, domain, movement)
+    book = load_playbook(playbook, domain, movement)
     streets = book.problem.domain.on_earth
     if depart is not None and streets is not None and streets.unit != "seconds":
         raise InvalidInputError("--depart", "a network whose costs are seconds: on others no times are known", depart)
@@ -100,14 +114,16 @@ def _write(book: Playbook, out: Path, suffix: str, trip: int | None, schedule: S
     return True
 
 
-@instances.takes_instance_options
+@takes_request(ProblemRequest)
 def run_convert(
-    instance: instances.FileArgument,
-    options: instances.InstanceOptions,
-    out: Path = Argument(metavar="OUT", help="A .json, .in or .map file."),
+    instance: FileArgument,
+    out: Annotated[Path, Parameter(name="OUT", help="A .json, .in or .map file.")],
+    /,
+    *,
+    request: ProblemRequest,
 ) -> int:
     """Convert an instance to another format; what the new format cannot hold is named on standard error."""
-    lost = write_instance(instances.load_instance(instance, options), out)
+    lost = write_instance(load_instance(complete(request, [instance])[0], plain_run()), out)
     print(f"Written: {out}")
     if lost:
         remark(f"{out.suffix} holds no {', '.join(lost)}; left out")
@@ -115,11 +131,23 @@ def run_convert(
 
 
 def run_draw(
-    playbook: instances.PlaybookArgument,
-    out: Path = Option(..., "-o", "--out", metavar="FILE", help="A .png, .svg, .pdf or .html file."),
-    trip: int = Option(0, help="Which trip, from 0."),
-    domain: instances.DomainOption = None,
-    movement: instances.MovementOption = 4,
+    playbook: PlaybookArgument,
+    /,
+    *,
+    out: Annotated[
+        Path,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="FILE",
+            help="A .png, .svg, .pdf or .html file.",
+        ),
+    ],
+    trip: Annotated[int, Parameter(help="Which trip, from 0.")] = 0,
+    domain: DomainOption = None,
+    movement: MovementOption = 4,
 ) -> int:
     """Draw a playbook: obstacles, start, goal, and one colour per class for candidates and route.
 
@@ -127,7 +155,7 @@ def run_draw(
     """
     from veilroute.plotting import draw_playbook, write_html_map
 
-    book = instances.load_playbook(playbook, domain, movement)
+    book = load_playbook(playbook, domain, movement)
     is_page = out.suffix.lower() == ".html"
     with live_progress("drawing"):
         if is_page:
@@ -138,12 +166,24 @@ def run_draw(
     return DONE
 
 
-@instances.takes_instance_options
+@takes_request(ProblemRequest)
 def run_scene(
-    file: Path = Argument(metavar="FILE", help="A map, an instance, a street network or a playbook."),
-    options: instances.InstanceOptions = instances.InstanceOptions(),
-    out: Path = Option(..., "-o", "--out", metavar="FILE", help="A .json file."),
-    domain: instances.DomainOption = None,
+    file: Annotated[Path, Parameter(name="FILE", help="A map, an instance, a street network or a playbook.")],
+    /,
+    *,
+    request: ProblemRequest,
+    out: Annotated[
+        Path,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="FILE",
+            help="A .json file.",
+        ),
+    ],
+    domain: DomainOption = None,
 ) -> int:
     """Write what the studio draws of a map, an instance or a playbook, as JSON.
 
@@ -157,11 +197,12 @@ def run_scene(
     check_out(out)
     with live_progress("drawing"):
         if _is_playbook(file):
-            scene = playbook_scene(instances.load_playbook(file, domain, options.movement or 4))
+            scene = playbook_scene(load_playbook(file, domain, request.grid.movement or 4))
         else:
-            world, is_whole = instances.load_map(file, options)
-            if is_whole or options != instances.InstanceOptions(movement=options.movement):
-                found = instances.load_instance(file, options)
+            asked, _ = complete(request, [file])
+            world, is_whole = load_map(asked, plain_run())
+            if is_whole or request != ProblemRequest(grid=GridSpec(movement=request.grid.movement)):
+                found = load_instance(asked, plain_run())
                 scene = instance_scene(found.problem, found.privacy)
             else:
                 scene = domain_scene(world)

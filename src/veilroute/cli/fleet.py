@@ -13,10 +13,12 @@ from contextlib import suppress
 from dataclasses import replace
 from getpass import GetPassWarning, getpass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from typer import Option
+from cyclopts import Parameter
 
+from veilroute.app.load import load_playbook
+from veilroute.app.places import find_node, find_secret, read_public_terms
 from veilroute.auditing.day import is_hidden_by_stops
 from veilroute.auditing.replay import is_hidden
 from veilroute.base.checks import is_number
@@ -30,19 +32,17 @@ from veilroute.base.errors import (
 )
 from veilroute.base.io import read_bytes
 from veilroute.base.keys import read_key
-from veilroute.cli.console import DONE, VIOLATED, JsonOption, emit, emit_json, live_progress, remark
+from veilroute.cli.console import DONE, VIOLATED, JsonOption, emit, emit_json, live_progress, plain_run, remark
 from veilroute.cli.day_files import check_folder, write_day
-from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument, load_playbook
-from veilroute.cli.replan import find_node
-from veilroute.cli.route import find_secret
+from veilroute.cli.options import DomainOption, MovementOption, PlaybookArgument
 from veilroute.domain.geography import cost_text, distance_text, duration_text
 from veilroute.domain.graph import Domain, Label, label_text
 from veilroute.fleet import dispatch
 from veilroute.fleet.exposure import exposure
 from veilroute.fleet.padding import pad
-from veilroute.formats.orders import order_problem, read_customers, read_orders
+from veilroute.formats.orders import order_problem, read_orders
 from veilroute.ledger.ledger import read_ledger
-from veilroute.model.day import Customer, Day, Terms, Tour, Van, clock_text, read_terms, seconds_of_clock
+from veilroute.model.day import Day, Terms, Tour, Van, clock_text, read_terms, seconds_of_clock
 from veilroute.model.playbook import Playbook
 from veilroute.streets.directions import lay_route
 
@@ -57,56 +57,96 @@ _T = TypeVar("_T")
 
 def run_fleet(
     playbook: PlaybookArgument,
-    orders: str | None = Option(
-        None,
-        metavar="FILE|-",
-        help="Today's orders, which are secret: a table, or a name in each line; - for standard input.",
-    ),
-    touched_classes: str | None = Option(
-        None,
-        "--touched",
-        metavar="'1,5'",
-        help="In place of --orders: the numbers of the classes that hold one, which tours show anyway.",
-    ),
-    vehicles: int | None = Option(None, metavar="N", help="How many vehicles there are."),
-    capacity: int | None = Option(None, metavar="C", help="How much each of them takes. [anything]"),
-    customers: Path | None = Option(
-        None,
-        metavar="FILE",
-        help="What is public about customers: a table of place, demand, service, opens, closes, rate.",
-    ),
-    demand: int | None = Option(None, metavar="D", help="How large an order may be. [1]"),
-    service: float | None = Option(None, metavar="MINUTES", help="How long a stop takes. [1]"),
-    shift: str | None = Option(
-        None, metavar="HH:MM|MINUTES", help="How long a vehicle may be on its way, stops included. [any time]"
-    ),
-    depart: str | None = Option(None, metavar="HH:MM", help="When vehicles leave at the earliest. [08:00]"),
-    speed: float | None = Option(
-        None,
-        metavar="KM/H",
-        help="How fast they are, for times; costs that are no seconds are taken for metres.",
-    ),
-    depots: str | None = Option(
-        None, metavar="'A; B'|'A=2; B=1'", help="Where vehicles begin and end. [start and goal of the first trip]"
-    ),
-    open: bool = Option(False, "--open", help="Days end at the last stop, wherever that is."),
-    iterations: int | None = Option(None, metavar="N", help="How long tours are improved. [3000]"),
-    seed: int | None = Option(None, metavar="N", help="Another one gives other tours. [0]"),
-    pad_to: int | None = Option(
-        None, "--pad-to", "--classes", metavar="N", help="Drive so many classes every day, some of them for show."
-    ),
-    always: str | None = Option(
-        None, metavar="'1,5'", help="Classes to drive every day: by number, or by the name of a member."
-    ),
-    key: Path | None = Option(None, metavar="FILE", help="Draw those for show by this key (see key new)."),
-    occasion: str = Option("", metavar="TEXT", help="What the draw by key is for; not secret."),
-    rate: float | None = Option(None, metavar="R", help="How probable it is that a customer orders on a day, 0 to 1."),
-    ledger: Path | None = Option(None, metavar="FILE", help="Enter the day in this ledger."),
-    date: str | None = Option(None, "--date", metavar="DATE", help="The day, for the ledger. [today]"),
-    terms: Path | None = Option(
-        None, metavar="FILE", help="The day.json of an earlier day, or its terms: all that options here do not say."
-    ),
-    out: Path | None = Option(None, "-o", "--out", metavar="DIR", help="Write the files of the day into this folder."),
+    /,
+    *,
+    orders: Annotated[
+        str | None,
+        Parameter(
+            metavar="FILE|-",
+            allow_leading_hyphen=True,
+            help="Today's orders, which are secret: a table, or a name in each line; - for standard input.",
+        ),
+    ] = None,
+    touched_classes: Annotated[
+        str | None,
+        Parameter(
+            name="--touched",
+            metavar="'1,5'",
+            help="In place of --orders: the numbers of the classes that hold one, which tours show anyway.",
+        ),
+    ] = None,
+    vehicles: Annotated[int | None, Parameter(metavar="N", help="How many vehicles there are.")] = None,
+    capacity: Annotated[int | None, Parameter(metavar="C", help="How much each of them takes. [anything]")] = None,
+    customers: Annotated[
+        Path | None,
+        Parameter(
+            metavar="FILE",
+            help="What is public about customers: a table of place, demand, service, opens, closes, rate.",
+        ),
+    ] = None,
+    demand: Annotated[int | None, Parameter(metavar="D", help="How large an order may be. [1]")] = None,
+    service: Annotated[float | None, Parameter(metavar="MINUTES", help="How long a stop takes. [1]")] = None,
+    shift: Annotated[
+        str | None,
+        Parameter(metavar="HH:MM|MINUTES", help="How long a vehicle may be on its way, stops included. [any time]"),
+    ] = None,
+    depart: Annotated[
+        str | None, Parameter(metavar="HH:MM", help="When vehicles leave at the earliest. [08:00]")
+    ] = None,
+    speed: Annotated[
+        float | None,
+        Parameter(metavar="KM/H", help="How fast they are, for times; costs that are no seconds are taken for metres."),
+    ] = None,
+    depots: Annotated[
+        str | None,
+        Parameter(metavar="'A; B'|'A=2; B=1'", help="Where vehicles begin and end. [start and goal of the first trip]"),
+    ] = None,
+    open: Annotated[bool, Parameter(name="--open", help="Days end at the last stop, wherever that is.")] = False,
+    iterations: Annotated[int | None, Parameter(metavar="N", help="How long tours are improved. [3000]")] = None,
+    seed: Annotated[int | None, Parameter(metavar="N", help="Another one gives other tours. [0]")] = None,
+    pad_to: Annotated[
+        int | None,
+        Parameter(
+            name=(
+                "--pad-to",
+                "--classes",
+            ),
+            metavar="N",
+            help="Drive so many classes every day, some of them for show.",
+        ),
+    ] = None,
+    always: Annotated[
+        str | None,
+        Parameter(metavar="'1,5'", help="Classes to drive every day: by number, or by the name of a member."),
+    ] = None,
+    key: Annotated[
+        Path | None, Parameter(metavar="FILE", help="Draw those for show by this key (see key new).")
+    ] = None,
+    occasion: Annotated[str, Parameter(metavar="TEXT", help="What the draw by key is for; not secret.")] = "",
+    rate: Annotated[
+        float | None, Parameter(metavar="R", help="How probable it is that a customer orders on a day, 0 to 1.")
+    ] = None,
+    ledger: Annotated[Path | None, Parameter(metavar="FILE", help="Enter the day in this ledger.")] = None,
+    date: Annotated[
+        str | None, Parameter(name="--date", metavar="DATE", help="The day, for the ledger. [today]")
+    ] = None,
+    terms: Annotated[
+        Path | None,
+        Parameter(
+            metavar="FILE", help="The day.json of an earlier day, or its terms: all that options here do not say."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="DIR",
+            help="Write the files of the day into this folder.",
+        ),
+    ] = None,
     domain: DomainOption = None,
     movement: MovementOption = 4,
     json: JsonOption = False,
@@ -319,18 +359,6 @@ def _shift(text: str) -> float:
     return seconds
 
 
-def read_public_terms(book: Playbook, path: Path) -> dict[Label, Customer]:
-    """What a file says about the customers of a playbook, which is public."""
-
-    def find(text: str) -> Label | None:
-        with suppress(UnknownCandidateError):
-            return find_secret(book, text)
-        return next((end for end in ends if text in (label_text(end), book.names.get(end))), None)
-
-    ends = [end for trip in book.trips for end in (trip.start, trip.goal)]
-    return read_customers(path, find, ends, book.candidates)
-
-
 def _always(book: Playbook, text: str, problems: Problems) -> tuple[int, ...]:
     """Classes by their numbers, or by the names of members."""
     groups = book.hidden_classes
@@ -394,7 +422,7 @@ def _depots(book: Playbook, text: str, problems: Problems) -> tuple[list[Van], b
         items, counts, is_counted = [], [], False
     for item, count in zip(items, counts, strict=True):
         with problems.collecting():
-            label = find_node(book, count[1] if count else item, "--depots")
+            label = find_node(book, count[1] if count else item, "depots", plain_run())
             vans += [Van(label, label)] * (min(int(count[2]), _MOST_VEHICLES) if count else 1)
     return vans or [Van(book.trips[0].start, book.trips[0].goal)], is_counted
 

@@ -6,15 +6,17 @@ It asks for no orders.
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from typer import Option
+from cyclopts import Parameter
 
+from veilroute.app.load import load_playbook
+from veilroute.app.places import find_node, read_roads, split_items
 from veilroute.auditing.day import is_hidden_by_stops
 from veilroute.auditing.replay import is_hidden
 from veilroute.auditing.underway import audit_underway
 from veilroute.auditing.verdicts import ClaimVerdict, number
 from veilroute.base.errors import BrokenPromiseError, FallsShortError, InvalidInputError
-from veilroute.cli import instances
 from veilroute.cli.console import (
     DONE,
     NOTHING_ANONYMIZED,
@@ -23,10 +25,12 @@ from veilroute.cli.console import (
     emit,
     emit_json,
     live_progress,
+    plain_run,
     remark,
 )
 from veilroute.cli.day_files import DAY_FILE, check_folder, write_day
-from veilroute.cli.replan import enter, find_node, read_roads, split_items
+from veilroute.cli.options import DomainOption, MovementOption, PlaybookArgument
+from veilroute.cli.replan import enter
 from veilroute.domain.geography import cost_text
 from veilroute.fleet.dispatch import redispatch
 from veilroute.formats.tables import read_edge_costs
@@ -40,31 +44,57 @@ from veilroute.streets.sheets import members_text
 
 
 def run_fleet_replan(
-    playbook: instances.PlaybookArgument,
-    day: Path = Option(..., metavar="DIR|FILE", help="The day as it was planned last: its folder, or its day.json."),
-    at: str | None = Option(None, metavar="HH:MM", help="What time it is; where vehicles are follows from it."),
-    positions: str = Option(
-        "",
-        metavar="'1=12 2=30+ ...'",
-        help="Where vehicles are on their routes, from 0; with + if the stops there are made.",
-    ),
-    broken: str = Option("", metavar="'2 ...'", help="Vehicles that have broken down, from 1."),
-    closed: str = Option(
-        "", metavar="'A,B C,D ...'", help="Closed roads; A,B in both directions, A>B from A to B only."
-    ),
-    closed_nodes: str = Option("", metavar="'A B ...'", help="Closed nodes, with all roads to them and away."),
-    costs: Path | None = Option(None, metavar="FILE", help="What edges cost now: CSV with from,to,cost."),
-    go_on: bool = Option(False, "--go-on", help="Visit who is left of classes that fall short."),
-    give_up: bool = Option(False, "--give-up", help="Visit nobody else of classes that fall short."),
-    late: bool = Option(
-        False, "--late", help="Drive on where windows or shifts cannot be kept, as little late as found."
-    ),
-    keep: bool = Option(False, "--keep", help="Vehicles keep their customers; only those of who stays change hands."),
-    out: Path | None = Option(None, "-o", "--out", metavar="DIR", help="Write the files of the day to this folder."),
-    ledger: Path | None = Option(None, metavar="FILE", help="Enter the day as it goes on now in this ledger."),
-    date: str | None = Option(None, "--date", metavar="DATE", help="The day, for the ledger. [today]"),
-    domain: instances.DomainOption = None,
-    movement: instances.MovementOption = 4,
+    playbook: PlaybookArgument,
+    /,
+    *,
+    day: Annotated[
+        Path, Parameter(metavar="DIR|FILE", help="The day as it was planned last: its folder, or its day.json.")
+    ],
+    at: Annotated[
+        str | None, Parameter(metavar="HH:MM", help="What time it is; where vehicles are follows from it.")
+    ] = None,
+    positions: Annotated[
+        str,
+        Parameter(
+            metavar="'1=12 2=30+ ...'",
+            help="Where vehicles are on their routes, from 0; with + if the stops there are made.",
+        ),
+    ] = "",
+    broken: Annotated[str, Parameter(metavar="'2 ...'", help="Vehicles that have broken down, from 1.")] = "",
+    closed: Annotated[
+        str, Parameter(metavar="'A,B C,D ...'", help="Closed roads; A,B in both directions, A>B from A to B only.")
+    ] = "",
+    closed_nodes: Annotated[
+        str, Parameter(metavar="'A B ...'", help="Closed nodes, with all roads to them and away.")
+    ] = "",
+    costs: Annotated[Path | None, Parameter(metavar="FILE", help="What edges cost now: CSV with from,to,cost.")] = None,
+    go_on: Annotated[bool, Parameter(name="--go-on", help="Visit who is left of classes that fall short.")] = False,
+    give_up: Annotated[bool, Parameter(name="--give-up", help="Visit nobody else of classes that fall short.")] = False,
+    late: Annotated[
+        bool, Parameter(name="--late", help="Drive on where windows or shifts cannot be kept, as little late as found.")
+    ] = False,
+    keep: Annotated[
+        bool, Parameter(name="--keep", help="Vehicles keep their customers; only those of who stays change hands.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="DIR",
+            help="Write the files of the day to this folder.",
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None, Parameter(metavar="FILE", help="Enter the day as it goes on now in this ledger.")
+    ] = None,
+    date: Annotated[
+        str | None, Parameter(name="--date", metavar="DATE", help="The day, for the ledger. [today]")
+    ] = None,
+    domain: DomainOption = None,
+    movement: MovementOption = 4,
     json: JsonOption = False,
 ) -> int:
     """Plan the rest of a day of `fleet` anew where a vehicle breaks down or a road is closed, and audit it.
@@ -83,7 +113,7 @@ def run_fleet_replan(
         raise InvalidInputError("--out", "another folder than that of the day, which stays as it was", str(out))
     if out is not None:
         check_folder(out)
-    book = instances.load_playbook(playbook, domain, movement)
+    book = load_playbook(playbook, domain, movement)
     earlier = read_day(source)
     if earlier.playbook != book.sha256:
         raise InvalidInputError("--day", "a day of this playbook", str(day))
@@ -93,9 +123,9 @@ def run_fleet_replan(
     places = _read_positions(positions, earlier)
     if now is None and not places:
         raise InvalidInputError("--at", "HH:MM, or --positions: where the vehicles are")
-    roads, one_way = read_roads(book, closed)
+    roads, one_way = read_roads(book, closed, "closed", plain_run())
     new_costs = [] if costs is None else read_edge_costs(costs, book.problem.domain, book.names)
-    shut = [find_node(book, text, "--closed-nodes") for text in split_items(closed_nodes)]
+    shut = [find_node(book, text, "closed_nodes", plain_run()) for text in split_items(closed_nodes)]
     try:
         with live_progress("replanning") as progress:
             found = redispatch(

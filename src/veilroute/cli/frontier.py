@@ -4,18 +4,20 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
+from cyclopts import Parameter
 from rich.table import Table
-from typer import Option
 
 from veilroute.analysis.frontier import Frontier, FrontierPoint, frontier, privacies_of
+from veilroute.app.load import load_instance
+from veilroute.app.requests import ProblemRequest
 from veilroute.base.checks import check_name
 from veilroute.base.errors import InvalidInputError, UnknownMethodError
 from veilroute.base.io import dump_canonical, write_file
 from veilroute.cli import console
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, TimeLimitOption, read_time_limit
-from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
+from veilroute.cli.options import FileArgument, complete, takes_request
 from veilroute.domain.geography import distance_text, duration_text
 from veilroute.model.exposure import percent
 from veilroute.model.playbook import Playbook
@@ -26,23 +28,60 @@ _USUAL_KS = (2, 3, 4, 5)
 _Number = TypeVar("_Number", int, float)
 
 
-@takes_instance_options
+@takes_request(ProblemRequest, without=("k", "risk", "apart", "until", "mechanism"))
 def run_frontier(
     instance: FileArgument,
-    options: InstanceOptions,
-    k: str | None = Option(
-        None, "-k", "--k", metavar="INT,...", help="How many candidates must stay possible. [2,3,4,5]"
-    ),
-    risk: str | None = Option(None, metavar="BETA,...", help="How probable a place may be to whoever saw the route."),
-    ell: str | None = Option(None, metavar="FLOAT,...", help="How far apart they must stand. [0: different places]"),
-    m: str | None = Option(None, metavar="INT|inf,...", help="For how many nodes of the route. [inf]"),
-    mechanism: str = Option("both", metavar="partition|randomised|both", help="How candidates get their class."),
-    budget: str | None = Option(None, metavar="PERCENT", help="Name the most private point that costs no more."),
+    /,
+    *,
+    request: ProblemRequest,
+    k: Annotated[
+        str | None,
+        Parameter(
+            name=(
+                "-k",
+                "--k",
+            ),
+            metavar="INT,...",
+            help="How many candidates must stay possible. [2,3,4,5]",
+        ),
+    ] = None,
+    risk: Annotated[
+        str | None, Parameter(metavar="BETA,...", help="How probable a place may be to whoever saw the route.")
+    ] = None,
+    ell: Annotated[
+        str | None,
+        Parameter(
+            name=("--apart", "--ell"), metavar="FLOAT,...", help="How far apart they must stand. [0: different places]"
+        ),
+    ] = None,
+    m: Annotated[
+        str | None,
+        Parameter(name=("--until", "--m"), metavar="INT|inf,...", help="For how many nodes of the route. [inf]"),
+    ] = None,
+    mechanism: Annotated[
+        str, Parameter(metavar="partition|randomised|both", help="How candidates get their class.")
+    ] = "both",
+    budget: Annotated[
+        str | None, Parameter(metavar="PERCENT", help="Name the most private point that costs no more.")
+    ] = None,
     time_limit: TimeLimitOption = None,
-    out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="A chart (.png, .svg), or the points (.json)."),
-    playbooks: Path | None = Option(
-        None, metavar="DIR", help="Write the playbook of each point that hides somebody here, as playbook-0.json, ..."
-    ),
+    out: Annotated[
+        Path | None,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="FILE",
+            help="A chart (.png, .svg), or the points (.json).",
+        ),
+    ] = None,
+    playbooks: Annotated[
+        Path | None,
+        Parameter(
+            metavar="DIR", help="Write the playbook of each point that hides somebody here, as playbook-0.json, ..."
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> int:
     """Compute what privacy costs: how much longer routes get with k or the risk, ell, m and the mechanism.
@@ -57,14 +96,14 @@ def run_frontier(
     check_name("--mechanism", mechanism, (*MECHANISMS, "both"))
     ks, risks = _numbers("--k", k, int), _numbers("--risk", risk, float)
     ells, ms = _numbers("--ell", ell, float), _lengths(m)
-    loaded = load_instance(instance, options)
+    loaded = load_instance(complete(request, [instance])[0], console.plain_run())
     if not ks and not risks:
         ks = [k for k in _USUAL_KS if k <= len(loaded.problem.counted)] or [2]
     if playbooks is not None:
         _check_playbooks(playbooks)
     mechanisms = MECHANISMS if mechanism == "both" else (mechanism,)
     wanted = list(privacies_of(loaded.privacy, ks=ks, risks=risks, ells=ells, ms=ms, mechanisms=mechanisms))
-    more: dict[str, Any] = {"seed": options.seed}
+    more: dict[str, Any] = {"seed": request.problem.seed or 0}
     if playbooks is not None:
         more["keep"] = partial(_keep, playbooks)
     began = time.monotonic()

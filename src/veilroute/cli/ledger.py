@@ -6,19 +6,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from cyclopts import Parameter
 from rich.table import Table
-from typer import Argument, Option
 
 from veilroute.analysis.obstacles import find_obstacles
+from veilroute.app.beside import playbooks_beside
+from veilroute.app.load import load_playbook
+from veilroute.app.places import find_node, read_roads, split_items
 from veilroute.auditing import audit_playbook
 from veilroute.base.checks import check_name
 from veilroute.base.errors import InvalidInputError, TooLargeError, UnsafeLedgerError, listing
 from veilroute.cli import console
-from veilroute.cli.beside import playbooks_beside
-from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, JsonOption, emit, emit_json, remark
-from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument, load_playbook
-from veilroute.cli.replan import find_node, read_roads, split_items
+from veilroute.cli.console import (
+    DONE,
+    INTERRUPTED,
+    NOTHING_ANONYMIZED,
+    VIOLATED,
+    JsonOption,
+    emit,
+    emit_json,
+    plain_run,
+    remark,
+)
+from veilroute.cli.options import DomainOption, MovementOption, PlaybookArgument, group
 from veilroute.domain.graph import Label, label_text
 from veilroute.ledger.composition import Account, Knowledge
 from veilroute.ledger.explain import Shortfall
@@ -33,23 +43,28 @@ from veilroute.model.problem import Privacy
 _MOST_ROWS = 200
 _MOST_NAMES = 12
 
-LedgerArgument = Annotated[Path, Argument(metavar="FILE", help="A ledger made by `veilroute ledger new`.")]
+LedgerArgument = Annotated[Path, Parameter(name="FILE", help="A ledger made by `veilroute ledger new`.")]
 SinceOption = Annotated[
-    str | None, Option(metavar="DATE", help="Assume that trips before this day cannot be linked with later ones.")
+    str | None,
+    Parameter(metavar="DATE", help="Assume that trips before this day cannot be linked with later ones."),
 ]
 
-app = typer.Typer(name="ledger", help="The playbooks in use, and what linked trips show.", no_args_is_help=True)
+app = group("ledger", "The playbooks in use, and what linked trips show.")
 
 
-@app.command("new")
+@app.command(name="new")
 def run_new(
-    file: Path = Argument(metavar="FILE", help="The file to make; one that is there is not overwritten."),
-    trips: str = Option(
-        "occasional",
-        metavar="|".join(TRIPS),
-        help="What a day without a trip says. occasional: nothing. expected: every place that is served has a trip "
-        "every day, so a missing trip shows.",
-    ),
+    file: Annotated[Path, Parameter(name="FILE", help="The file to make; one that is there is not overwritten.")],
+    /,
+    *,
+    trips: Annotated[
+        str,
+        Parameter(
+            metavar="|".join(TRIPS),
+            help="What a day without a trip says. occasional: nothing. expected: every place that is served has a trip "
+            "every day, so a missing trip shows.",
+        ),
+    ] = "occasional",
 ) -> int:
     """Make a ledger without playbooks. It is public: the secret never is in it.
 
@@ -62,15 +77,22 @@ def run_new(
     return DONE
 
 
-@app.command("add")
+@app.command(name="add")
 def run_add(
     file: LedgerArgument,
     playbook: PlaybookArgument,
-    date: str | None = Option(
-        None, "--date", metavar="DATE", help="The first day on which it is used, as 2026-11-16. [today]"
-    ),
-    occasion: str = Option("", metavar="TEXT", help="For a randomised playbook: that of `route --occasion`."),
-    anyway: bool = Option(False, "--anyway", help="Enter it also where linked trips then leave somebody too few."),
+    /,
+    *,
+    date: Annotated[
+        str | None,
+        Parameter(name="--date", metavar="DATE", help="The first day on which it is used, as 2026-11-16. [today]"),
+    ] = None,
+    occasion: Annotated[
+        str, Parameter(metavar="TEXT", help="For a randomised playbook: that of `route --occasion`.")
+    ] = "",
+    anyway: Annotated[
+        bool, Parameter(name="--anyway", help="Enter it also where linked trips then leave somebody too few.")
+    ] = False,
     domain: DomainOption = None,
     movement: MovementOption = 4,
 ) -> int:
@@ -132,23 +154,31 @@ def enter_playbook(
 _PLACE = "A place, as the playbooks call it: its name, or its label if it has none."
 
 
-@app.command("same")
+@app.command(name="same")
 def run_same(
     file: LedgerArgument,
-    place: str = Argument(metavar="A", help=_PLACE),
-    other: str = Argument(metavar="B", help="The same for the other place."),
-    date: str | None = Option(None, "--date", metavar="DATE", help="The day on which this is said. [today]"),
+    place: Annotated[str, Parameter(name="A", help=_PLACE)],
+    other: Annotated[str, Parameter(name="B", help="The same for the other place.")],
+    /,
+    *,
+    date: Annotated[
+        str | None, Parameter(name="--date", metavar="DATE", help="The day on which this is said. [today]")
+    ] = None,
 ) -> int:
     """Record that two places are the same, under another name or elsewhere; this holds for the whole ledger."""
     return _identify(read_ledger(file).same(place, other, day=date), place, other)
 
 
-@app.command("different")
+@app.command(name="different")
 def run_different(
     file: LedgerArgument,
-    place: str = Argument(metavar="A", help=_PLACE),
-    other: str = Argument(metavar="B", help="The same for the other place."),
-    date: str | None = Option(None, "--date", metavar="DATE", help="The day on which this is said. [today]"),
+    place: Annotated[str, Parameter(name="A", help=_PLACE)],
+    other: Annotated[str, Parameter(name="B", help="The same for the other place.")],
+    /,
+    *,
+    date: Annotated[
+        str | None, Parameter(name="--date", metavar="DATE", help="The day on which this is said. [today]")
+    ] = None,
 ) -> int:
     """Record that two places are not the same, however near they are; this holds for the whole ledger.
 
@@ -174,11 +204,15 @@ def _identify(ledger: Ledger, place: str, other: str) -> int:
     return DONE
 
 
-@app.command("check")
+@app.command(name="check")
 def run_check(
     file: LedgerArgument,
+    /,
+    *,
     since: SinceOption = None,
-    head: str | None = Option(None, metavar="HASH", help="A head written down earlier, which must still be there."),
+    head: Annotated[
+        str | None, Parameter(metavar="HASH", help="A head written down earlier, which must still be there.")
+    ] = None,
     json: JsonOption = False,
 ) -> int:
     """Say what linked trips leave of every place: exit 1 if any promise is broken, also one to a place that has left.
@@ -200,22 +234,36 @@ def run_check(
     return DONE if report.safe else VIOLATED
 
 
-@app.command("what-if")
+@app.command(name="what-if")
 def run_what_if(
     file: LedgerArgument,
-    remove: str = Option("", metavar="'PLACE PLACE ...'", help="Candidates who leave."),
-    add: str = Option("", metavar="'PLACE PLACE ...'", help="Places that join the candidates."),
-    close: str = Option(
-        "", metavar="'A,B C,D ...'", help="Roads that are closed; A,B in both directions, A>B from A to B only."
-    ),
-    k: int | None = Option(None, "-k", help="Another k."),
-    risk: float | None = Option(None, metavar="BETA", help="Another risk."),
+    /,
+    *,
+    remove: Annotated[str, Parameter(metavar="'PLACE PLACE ...'", help="Candidates who leave.")] = "",
+    add: Annotated[str, Parameter(metavar="'PLACE PLACE ...'", help="Places that join the candidates.")] = "",
+    close: Annotated[
+        str,
+        Parameter(metavar="'A,B C,D ...'", help="Roads that are closed; A,B in both directions, A>B from A to B only."),
+    ] = "",
+    k: Annotated[int | None, Parameter(name="-k", help="Another k.")] = None,
+    risk: Annotated[float | None, Parameter(metavar="BETA", help="Another risk.")] = None,
     since: SinceOption = None,
-    playbook: Path | None = Option(
-        None, metavar="FILE", help="A playbook of the ledger. [the last one, if its file is beside the ledger]"
-    ),
+    playbook: Annotated[
+        Path | None,
+        Parameter(metavar="FILE", help="A playbook of the ledger. [the last one, if its file is beside the ledger]"),
+    ] = None,
     time_limit: console.TimeLimitOption = None,
-    out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="Write the plan that would follow here."),
+    out: Annotated[
+        Path | None,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="FILE",
+            help="Write the plan that would follow here.",
+        ),
+    ] = None,
     domain: DomainOption = None,
     movement: MovementOption = 4,
     json: JsonOption = False,
@@ -235,11 +283,11 @@ def run_what_if(
     ledger = read_ledger(file)
     today = _playbook_of(ledger, playbook, domain, movement)
     places: dict[str, Any] = {
-        "remove": [find_node(today, text, "--remove") for text in split_items(remove)],
-        "add": [find_node(today, text, "--add") for text in split_items(add)],
+        "remove": [find_node(today, text, "remove", plain_run()) for text in split_items(remove)],
+        "add": [find_node(today, text, "add", plain_run()) for text in split_items(add)],
     }
     if close.strip():
-        roads, one_way = read_roads(today, close, "--close")
+        roads, one_way = read_roads(today, close, "close", plain_run())
         places["closure"] = Closure.of(roads, one_way)
     began = time.monotonic()
     with console.live_progress(limit=limit) as report, console.polite_interrupt() as stop, console.compile_notice():

@@ -1,18 +1,18 @@
 """The entry point: runs a command and turns whatever happens into an exit code and, at most, one line."""
 
+import difflib
 import errno
 import importlib
 import io
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
-import typer
+from cyclopts import App, CycloptsError
 
 from veilroute import __version__
 from veilroute.base.errors import NotAnonymizedError, UnsafeLedgerError, VeilrouteError
@@ -25,43 +25,66 @@ from veilroute.cli.console import (
     emit,
     remark,
 )
+from veilroute.cli.options import group
 from veilroute.cli.route import SENTENCES, failure
 from veilroute_start import forbid_core_dumps, may_hold_orders, may_hold_secret, may_hold_stop
 
-# Typer carries a copy of click in some versions and imports it in others; either way this is its base of usage errors.
-_ANCESTORS: tuple[type, ...] = typer.BadParameter.__mro__
-UsageProblem: type[BaseException] = next(kind for kind in _ANCESTORS if kind.__name__ == "ClickException")
+#: What is shown by `veilroute --help`: under each heading the commands, with what each does.
+SHOWN = {
+    "Start": {
+        "demo": "the tour: makes maps, plans, audits and draws; needs no input and no network",
+        "studio": "open the studio in your browser",
+        "map": "make a map of an OpenStreetMap extract or an area; fetch benchmark maps",
+        "check": "find every place and address, and list all problems at once; plans nothing",
+    },
+    "Plan": {
+        "plan": "group the places and plan the routes: a playbook",
+        "compare": "what more privacy costs; or all starts and goals of a map",
+        "audit": "play the observer: check every claim of a playbook, a day or a ledger",
+        "export": "write a picture, map, report, GPX, KML, GeoJSON or table: by the file's ending",
+    },
+    "Use": {
+        "route": "look up the route for one secret stop",
+        "fleet": "plan a day of tours for secret orders",
+        "replan": "a road is closed, or a vehicle broke down: the rest of the way",
+        "key": "make a private key for drawing routes",
+    },
+    "Every week": {"ledger": "the playbooks in use, and what linked trips show"},
+    "Research": {"bench": "the paper's tables and figures, studies of your own, the data set"},
+}
 
 COMMANDS = {
     "demo": "demo.run_demo",
+    "studio": "serve.run_studio",
+    "map": "maps.map_app",
+    "check": "check.run_check",
     "plan": "plan.run_plan",
-    "frontier": "frontier.run_frontier",
-    "survey": "survey.run_survey",
-    "route": "route.run_route",
-    "key": "route.key_app",
-    "replan": "replan.run_replan",
-    "fleet": "fleet.run_fleet",
-    "fleet-replan": "fleet_replan.run_fleet_replan",
-    "ledger": "ledger.app",
+    "compare": "compare.run_compare",
     "audit": "audit.run_audit",
-    "risk": "audit.run_risk",
-    "draw": "export.run_draw",
     "export": "export.run_export",
-    "scene": "export.run_scene",
+    "route": "route.run_route",
+    "fleet": "fleet.run_fleet",
+    "replan": "replan.run_replan",
+    "key": "route.key_app",
+    "ledger": "ledger.app",
+    "bench": "bench.run_bench",
+    "bench export": "dataset.run_export",
+    "bench verify": "dataset.run_verify",
+    # Names that existed before.
     "serve": "serve.run_serve",
     "streets": "streets.run_streets",
     "area": "area.run_area",
     "convert": "export.run_convert",
-    "bench": "bench.run_bench",
-    "bench export": "dataset.run_export",
-    "bench instances export": "dataset.run_export",
-    "bench verify": "dataset.run_verify",
     "maps": "maps.app",
+    "frontier": "frontier.run_frontier",
+    "survey": "survey.run_survey",
+    "risk": "audit.run_risk",
+    "draw": "export.run_draw",
+    "scene": "export.run_scene",
+    "fleet-replan": "fleet_replan.run_fleet_replan",
+    "bench instances export": "dataset.run_export",
 }
-"""What runs each command: a module of this room and a name in it, in the order in which help lists them.
-
-A name of several words goes before a shorter one that it begins with.
-"""
+"""What runs each command: a module of this room and a name in it. Of two names the longer one is tried first."""
 
 
 def join_words(arguments: Sequence[str]) -> list[str]:
@@ -72,55 +95,45 @@ def join_words(arguments: Sequence[str]) -> list[str]:
     return list(arguments)
 
 
-def build_app(arguments: Sequence[str]) -> typer.Typer:
-    """The command line, with the module of the wanted command only, so that others cost no time; all for help."""
-    app = typer.Typer(
-        name="veilroute",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-        callback=_main_options,
-    )
-    wanted = [word for word in arguments[:1] if word in COMMANDS]
-    for name in wanted or COMMANDS:
-        module, runner = COMMANDS[name].split(".")
-        handler = getattr(importlib.import_module(f"veilroute.cli.{module}"), runner)
-        if isinstance(handler, typer.Typer):
-            for each in handler.registered_commands:
-                if each.callback is not None and not hasattr(each.callback, "__wrapped__"):  # once in a process
-                    each.callback = _speaking_when_stopped(each.callback)
-            app.add_typer(handler, name=name)
-        else:
-            app.command(name)(_speaking_when_stopped(handler))
+def find_app(name: str, *, with_all_options: bool = False) -> App:
+    """The command of that name, with its own module only, so that others cost no time."""
+    module, runner = COMMANDS[name].split(".")
+    handler = getattr(importlib.import_module(f"veilroute.cli.{module}"), runner)
+    if isinstance(handler, App):
+        return handler
+    app = group(name)
+    app.default(getattr(handler, "help_all", handler) if with_all_options else handler)
     return app
 
 
-class _StoppedError(Exception):
-    """Ctrl-C or Ctrl-D, under a name of its own: typer would make an exit of it that says nothing."""
+def call(name: str, arguments: Sequence[str]) -> int:
+    """Run one command; errors of usage are raised."""
+    if "--help-all" in arguments:
+        code = find_app(name, with_all_options=True)(["--help"], exit_on_error=False, print_error=False)
+    else:
+        code = find_app(name)(list(arguments), exit_on_error=False, print_error=False)
+    return code if isinstance(code, int) else DONE
 
 
-def _speaking_when_stopped(handler: Callable[..., int]) -> Callable[..., int]:
-    @wraps(handler)
-    def run_handler(*given: Any, **options: Any) -> int:
-        try:
-            return handler(*given, **options)
-        except (KeyboardInterrupt, EOFError):
-            raise _StoppedError from None
-
-    return run_handler
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        emit(f"veilroute {__version__}\n")
-        raise typer.Exit
+def overview() -> str:
+    """All commands, under their headings."""
+    lines = ["veilroute plans routes that do not reveal where they stop.", ""]
+    for heading, commands in SHOWN.items():
+        lines += [f"{heading}:", *(f"  {name:8}  {what}" for name, what in commands.items()), ""]
+    lines.append("veilroute COMMAND --help tells more about each; --version shows the version,")
+    lines.append("and --install-completion teaches your shell (bash, zsh or fish) to complete commands.")
+    return "\n".join(lines) + "\n"
 
 
-def _main_options(
-    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
-) -> None:
-    """Plan routes that hide where they stop, and check that they do."""
+FIRST_STEPS = """veilroute plans routes that do not reveal where they stop. To begin:
+
+  veilroute demo                    two maps, planned, audited and drawn, in a minute
+  veilroute studio --demo           the same in your browser
+  veilroute check customers.toml    are all addresses of my own problem found?
+  veilroute plan customers.toml -o playbook.json
+
+veilroute --help lists all commands.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -163,8 +176,7 @@ def run(arguments: list[str]) -> int:
         return _run_route(arguments)
     arguments = join_words(arguments)
     try:
-        code = build_app(arguments)(args=arguments, prog_name="veilroute", standalone_mode=False)
-        return code if isinstance(code, int) else DONE
+        return _run_command(arguments)
     except UnsafeLedgerError as error:
         return _fail(str(error), VIOLATED)
     except VeilrouteError as error:
@@ -176,18 +188,13 @@ def run(arguments: list[str]) -> int:
         return _fail("out of memory; use a smaller map or fewer candidates", BAD_INPUT)
     except RecursionError:
         return _fail("the input is nested too deeply; check the file", BAD_INPUT)
-    except UsageProblem as error:
-        if type(error).__name__ == "NoArgsIsHelpError":
-            emit(error.format_message() + "\n")  # type: ignore[attr-defined]
-            return DONE
-        if arguments and arguments[0] not in COMMANDS and not arguments[0].startswith("-"):
-            return _fail(f"no such command; expected one of {', '.join(COMMANDS)}", BAD_INPUT)
+    except CycloptsError as error:
         if may_hold_orders(arguments):
             return _fail(_fleet_usage(error), BAD_INPUT)
-        return _fail(str(error.format_message()), BAD_INPUT)  # type: ignore[attr-defined]
-    except (typer.Abort, KeyboardInterrupt, _StoppedError):
+        return _fail(str(error), BAD_INPUT)
+    except (KeyboardInterrupt, EOFError):
         return _fail("interrupted", INTERRUPTED)
-    except (BrokenPipeError, SystemExit):  # nobody reads the help any more; typer makes an exit of it
+    except (BrokenPipeError, SystemExit):  # nobody reads the help any more
         return DONE
     except OSError as error:
         if error.errno == errno.ENOMEM or error.strerror is None:  # the system has said no more than that it cannot
@@ -195,24 +202,62 @@ def run(arguments: list[str]) -> int:
         return _fail(f"{error.filename or 'file'}: {error.strerror}; check the path and its permissions", BAD_INPUT)
 
 
-def _fleet_usage(error: BaseException) -> str:
+def _run_command(arguments: Sequence[str]) -> int:
+    """Run what was asked for: a command, or one of the few things that the program says of itself."""
+    if not arguments:
+        emit(FIRST_STEPS)
+        return DONE
+    name, *rest = arguments
+    if name in COMMANDS:
+        return call(name, rest)
+    if name in ("--help", "-h", "help"):
+        if rest and rest[0] in COMMANDS:
+            return call(rest[0], ["--help"])
+        emit(overview())
+        return DONE
+    if name == "--version":
+        emit(f"veilroute {__version__}\n")
+        return DONE
+    if name == "--install-completion":
+        return _install_completion(rest)
+    visible = [each for commands in SHOWN.values() for each in commands]
+    near = difflib.get_close_matches(name, [*visible, *COMMANDS], 1)
+    advice = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(visible)}"
+    what = "option" if name.startswith("-") else "command"
+    return _fail(f"no such {what}: {name[:40]}; {advice}", BAD_INPUT)
+
+
+def _install_completion(rest: Sequence[str]) -> int:
+    """Have the user's shell complete commands and options."""
+    app = group("veilroute")
+    for commands in SHOWN.values():
+        for name in commands:
+            found = find_app(name)
+            app.command(found, name=name)
+    shells: dict[str, Literal["bash", "zsh", "fish"]] = {"bash": "bash", "zsh": "zsh", "fish": "fish"}
+    path = app.install_completion(shell=shells.get(rest[0]) if rest else None)
+    emit(f"Completion: {path}   (start a new shell to use it)\n")
+    return DONE
+
+
+def _fleet_usage(error: CycloptsError) -> str:
     """What to say of a slip in the command line of `fleet`: which option it is about, and nothing that was typed."""
-    options = getattr(getattr(error, "param", None), "opts", [])
-    about = [option for option in options if option.startswith("--")]
+    about = [] if error.argument is None else [name for name in error.argument.names if name.startswith("--")]
     usage = "usage: veilroute fleet PLAYBOOK --orders FILE|- --vehicles N -o DIR; see veilroute fleet --help"
-    return f"{about[-1]}: missing, or not what it should be; {usage}" if about else usage
+    return f"{about[0]}: missing, or not what it should be; {usage}" if about else usage
 
 
 def _run_route(arguments: list[str]) -> int:
     """Run `route`. When it fails, whatever the reason, one of its fixed sentences is all that leaves it."""
     try:
+        if arguments[:1] != ["route"]:
+            return _fail(SENTENCES["usage"], BAD_INPUT)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a warning may quote what it is about
-            code = build_app(arguments)(args=arguments, prog_name="veilroute", standalone_mode=False)
-        return code if isinstance(code, int) else DONE
-    except UsageProblem:
+            return call("route", arguments[1:])
+    except CycloptsError:
         sentence, code = SENTENCES["usage"], BAD_INPUT
-    except _StoppedError:
+    except EOFError:
         sentence, code = SENTENCES["interrupted"], INTERRUPTED
     except BaseException as error:
         sentence, code = failure(error)

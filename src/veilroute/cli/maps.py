@@ -1,23 +1,26 @@
 """`veilroute maps`: benchmark maps in a per-user cache."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import typer
+from cyclopts import Parameter
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
-from typer import Argument, Option
 
 from veilroute.base.errors import InvalidInputError, one_line
 from veilroute.base.io import dump_canonical
 from veilroute.cli.console import DONE, emit, stderr, stdout
+from veilroute.cli.options import group
 from veilroute.maps import MapStore, fetch_sets
 
-app = typer.Typer(name="maps", help="Benchmark maps in a per-user cache.", no_args_is_help=True)
+app = group("maps", "Benchmark maps in a per-user cache.")
 
 
-@app.command("list")
-def run_list(as_json: bool = Option(False, "--json", help="One JSON object in place of the table.")) -> int:
+@app.command(name="list")
+def run_list(
+    *,
+    as_json: Annotated[bool, Parameter(name="--json", help="One JSON object in place of the table.")] = False,
+) -> int:
     """Show the maps that are here, and whether they are what the paper used."""
     store = MapStore()
     maps = store.list_maps()
@@ -54,15 +57,18 @@ def run_list(as_json: bool = Option(False, "--json", help="One JSON object in pl
     return DONE
 
 
-@app.command("get")
+@app.command(name="get")
 def run_get(
-    sets: list[str] | None = Argument(None, metavar="SETS", help="dao, street; both by default."),
-    url: str | None = Option(
-        None, "--url", help="Base address of the archives; else $VEILROUTE_MAPS_URL, else movingai.com."
-    ),
-    timeout: float = Option(20.0, "--timeout", help="Seconds of silence before trying again."),
-    force: bool = Option(False, "--force", help="Fetch even what is here already."),
-    scenarios: bool = Option(True, "--scenarios/--no-scenarios", help="Whether to fetch the scenario files too."),
+    *sets: Annotated[str, Parameter(name="SETS", help="dao, street; both by default.")],
+    url: Annotated[
+        str | None,
+        Parameter(name="--url", help="Base address of the archives; else $VEILROUTE_MAPS_URL, else movingai.com."),
+    ] = None,
+    timeout: Annotated[float, Parameter(name="--timeout", help="Seconds of silence before trying again.")] = 20.0,
+    force: Annotated[bool, Parameter(name="--force", help="Fetch even what is here already.")] = False,
+    scenarios: Annotated[
+        bool, Parameter(negative="--no-scenarios", help="Whether to fetch the scenario files too.")
+    ] = True,
 ) -> int:
     """Download benchmark maps. Interrupted downloads continue where they stopped."""
     store = MapStore()
@@ -93,8 +99,11 @@ def run_get(
     return DONE
 
 
-@app.command("add")
-def run_add(directory: Path = Argument(metavar="DIR", help="Searched for .map and .scen files, all levels.")) -> int:
+@app.command(name="add")
+def run_add(
+    directory: Annotated[Path, Parameter(name="DIR", help="Searched for .map and .scen files, all levels.")],
+    /,
+) -> int:
     """Register local copies of maps; they stay where they are."""
     report = MapStore().add_directory(directory)
     for line in (*report.skipped, *report.refused):

@@ -1,13 +1,14 @@
 """`veilroute replan`: the rest of a class's route where a road is closed. It takes no secret."""
 
-import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from typer import Option
+from cyclopts import Parameter
 
+from veilroute.app.load import load_playbook
+from veilroute.app.places import find_node, read_roads, split_items
 from veilroute.auditing.detours import audit_replan
 from veilroute.auditing.lookalikes import Replanner
 from veilroute.auditing.replay import is_hidden
@@ -22,7 +23,6 @@ from veilroute.base.errors import (
     listing,
 )
 from veilroute.base.io import dump_canonical, parse_json, read_bytes, write_file
-from veilroute.cli import instances
 from veilroute.cli.console import (
     DONE,
     NOTHING_ANONYMIZED,
@@ -32,16 +32,17 @@ from veilroute.cli.console import (
     emit,
     emit_json,
     live_progress,
+    plain_run,
     remark,
 )
+from veilroute.cli.options import DomainOption, MovementOption, PlaybookArgument
 from veilroute.domain.geography import cost_text
-from veilroute.domain.graph import Label, label_text
+from veilroute.domain.graph import Label
 from veilroute.formats.geojson import route_geojson
 from veilroute.formats.tables import read_edge_costs
 from veilroute.ledger.ledger import Ledger, read_ledger
-from veilroute.model.closure import GIVE_UP, GO_ON, Pair, Replan, Way, replan_from_dict
+from veilroute.model.closure import GIVE_UP, GO_ON, Replan, Way, replan_from_dict
 from veilroute.model.playbook import Playbook
-from veilroute.streets.places import Place, locate
 from veilroute.streets.sheets import closed_text, detour_parts, detour_text, members_text, sighting_text
 
 FORMAT = "veilroute-replan/1"
@@ -49,30 +50,52 @@ FORMATS = (".json", ".gpx", ".geojson", ".txt")
 
 
 def run_replan(
-    playbook: instances.PlaybookArgument,
-    number: int = Option(..., "--class", metavar="N", help="Which class, as `plan` and pictures number them, from 1."),
-    at: str = Option(..., metavar="NODE", help="Where the vehicle stands: a node, its name, or LAT,LON."),
-    position: int | None = Option(
-        None, metavar="I", help="Where on the route that is, from 0, if it passes the node more than once."
-    ),
-    trip: int = Option(0, help="Which trip, from 0."),
-    closed: str = Option(
-        "", metavar="'A,B C,D ...'", help="Closed roads; A,B in both directions, A>B from A to B only."
-    ),
-    closed_nodes: str = Option("", metavar="'A B ...'", help="Closed nodes, with all roads to them and away."),
-    costs: Path | None = Option(None, metavar="FILE", help="What edges cost now: CSV with from,to,cost."),
-    after: Path | None = Option(
-        None, metavar="FILE", help="The .json of the replan by which the vehicle goes already; its roads stay closed."
-    ),
-    go_on: bool = Option(False, "--go-on", help="Go on even where too few members stay covered."),
-    give_up: bool = Option(False, "--give-up", help="Go straight to the goal."),
-    out: Path | None = Option(
-        None, "-o", "--out", metavar="FILE", help="Write it to a .json file; on streets also .gpx, .geojson or .txt."
-    ),
-    ledger: Path | None = Option(None, metavar="FILE", help="Enter the trip as it goes on now in this ledger."),
-    date: str | None = Option(None, "--date", metavar="DATE", help="The day of the trip, for the ledger. [today]"),
-    domain: instances.DomainOption = None,
-    movement: instances.MovementOption = 4,
+    playbook: PlaybookArgument,
+    /,
+    *,
+    number: Annotated[
+        int, Parameter(name="--class", metavar="N", help="Which class, as `plan` and pictures number them, from 1.")
+    ],
+    at: Annotated[str, Parameter(metavar="NODE", help="Where the vehicle stands: a node, its name, or LAT,LON.")],
+    position: Annotated[
+        int | None,
+        Parameter(metavar="I", help="Where on the route that is, from 0, if it passes the node more than once."),
+    ] = None,
+    trip: Annotated[int, Parameter(help="Which trip, from 0.")] = 0,
+    closed: Annotated[
+        str, Parameter(metavar="'A,B C,D ...'", help="Closed roads; A,B in both directions, A>B from A to B only.")
+    ] = "",
+    closed_nodes: Annotated[
+        str, Parameter(metavar="'A B ...'", help="Closed nodes, with all roads to them and away.")
+    ] = "",
+    costs: Annotated[Path | None, Parameter(metavar="FILE", help="What edges cost now: CSV with from,to,cost.")] = None,
+    after: Annotated[
+        Path | None,
+        Parameter(
+            metavar="FILE", help="The .json of the replan by which the vehicle goes already; its roads stay closed."
+        ),
+    ] = None,
+    go_on: Annotated[bool, Parameter(name="--go-on", help="Go on even where too few members stay covered.")] = False,
+    give_up: Annotated[bool, Parameter(name="--give-up", help="Go straight to the goal.")] = False,
+    out: Annotated[
+        Path | None,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="FILE",
+            help="Write it to a .json file; on streets also .gpx, .geojson or .txt.",
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None, Parameter(metavar="FILE", help="Enter the trip as it goes on now in this ledger.")
+    ] = None,
+    date: Annotated[
+        str | None, Parameter(name="--date", metavar="DATE", help="The day of the trip, for the ledger. [today]")
+    ] = None,
+    domain: DomainOption = None,
+    movement: MovementOption = 4,
     json: JsonOption = False,
 ) -> int:
     """Find the rest of a class's route where roads are closed or cost something else, and audit it.
@@ -90,13 +113,13 @@ def run_replan(
         if out.suffix.lower() not in FORMATS:
             raise UnknownMethodError("replan format", out.suffix or str(out), FORMATS)
         check_out(out)
-    book = instances.load_playbook(playbook, domain, movement)
+    book = load_playbook(playbook, domain, movement)
     if out is not None and out.suffix.lower() != ".json" and book.problem.domain.on_earth is None:
         only = "only street networks and grids with an origin have directions and places on earth"
         raise InvalidInputError("--out", f"a .json file: {only}")
-    roads, one_way = read_roads(book, closed)
+    roads, one_way = read_roads(book, closed, "closed", plain_run())
     new_costs = [] if costs is None else read_edge_costs(costs, book.problem.domain, book.names)
-    shut = [find_node(book, text, "--closed-nodes") for text in split_items(closed_nodes)]
+    shut = [find_node(book, text, "closed_nodes", plain_run()) for text in split_items(closed_nodes)]
     if not (roads or one_way or shut or new_costs or after):
         raise InvalidInputError("--closed", "roads as A,B or A>B, or --closed-nodes, or --costs: what has changed")
     from veilroute.planners.replan import replan  # here, because it loads kernels
@@ -105,7 +128,7 @@ def run_replan(
         earlier = None if after is None else read_replan(book, after)
         choice = GO_ON if go_on else GIVE_UP if give_up else None
         found = replan(
-            book, number, find_node(book, at, "--at"), position=position, trip=trip, closed=roads,
+            book, number, find_node(book, at, "at", plain_run()), position=position, trip=trip, closed=roads,
             closed_one_way=one_way, closed_nodes=shut, costs=new_costs, choice=choice, after=earlier,
         )  # fmt: skip
         if not is_hidden(book, book.hidden_classes if book.is_randomised else [book.hidden_classes[number - 1]]):
@@ -168,7 +191,7 @@ def audit_replan_file(
     playbook: Path, source: Path, domain: Path | None, movement: int, *, strict: bool, json: bool
 ) -> int:
     """`veilroute audit --replan`: check every claim of a replan's file against its playbook."""
-    book = instances.load_playbook(playbook, domain, movement)
+    book = load_playbook(playbook, domain, movement)
     with live_progress("checking the replan"):
         found = read_replan(book, source)
         broken = [] if is_hidden(book, book.hidden_classes) else ["a class of the playbook falls short of its promise"]
@@ -210,40 +233,6 @@ def read_replan(book: Playbook, path: Path) -> Replan:
     if book.privacy.m is None and found.has_own_ways:
         raise FileFormatError(path, "has ways of single members, but members share the whole route; make it again")
     return found
-
-
-def read_roads(book: Playbook, text: str, field: str = "--closed") -> tuple[list[Pair], list[Pair]]:
-    """The roads that were typed: those closed in both directions, and those in one."""
-    roads: list[Pair] = []
-    one_way: list[Pair] = []
-    for item in split_items(text):
-        ends, pairs = item.split(">"), one_way
-        if len(ends) == 1:
-            # A node may be typed with commas in it, as a cell is: then both have as many.
-            parts, pairs = item.split(","), roads
-            half = len(parts) // 2
-            ends = [",".join(parts[:half]), ",".join(parts[half:])] if len(parts) % 2 == 0 else []
-        if len(ends) != 2:
-            raise InvalidInputError(field, "roads as two nodes, A,B or A>B, with spaces or semicolons between", item)
-        tail, head = (find_node(book, end, field) for end in ends)
-        pairs.append((tail, head))
-    return roads, one_way
-
-
-def split_items(text: str) -> list[str]:
-    """The items of a list: separated by spaces, or by semicolons if there are any."""
-    if ";" in text:
-        return [part.strip() for part in text.split(";") if part.strip()]
-    return re.sub(r"\s*([,>])\s*", r"\1", text).split()
-
-
-def find_node(book: Playbook, text: str, field: str) -> Label:
-    """A node as people type it: its label, a name that the playbook knows, or LAT,LON."""
-    known = [Place(name, node=label_text(label)) for label, name in book.names.items()]
-    found = locate(book.problem.domain, text.strip(), field=field, places=known)
-    if found.warning is not None:
-        remark(found.warning)
-    return found.label
 
 
 def _in_words(book: Playbook, found: Replan, verdicts: tuple[ClaimVerdict, ...]) -> str:

@@ -6,14 +6,15 @@ value that was typed, no line of a file, no message of the system. Any of these 
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from getpass import GetPassWarning, getpass
 from pathlib import Path
+from typing import Annotated
 
-import typer
-from typer import Argument, Option
+from cyclopts import Parameter
 
+from veilroute.app.places import LONGEST, find_secret
 from veilroute.auditing.replay import is_hidden
 from veilroute.base.errors import (
     BrokenPromiseError,
@@ -36,13 +37,11 @@ from veilroute.cli.console import (
     emit,
     remark,
 )
-from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument
-from veilroute.domain.graph import Label, folded, label_text, tidy_text
+from veilroute.cli.options import DomainOption, MovementOption, PlaybookArgument, group
 from veilroute.formats import read_domain
 from veilroute.formats.route_text import route_text
 from veilroute.ledger.ledger import Ledger, read_ledger
 from veilroute.model.playbook import Playbook, Route, read_playbook
-from veilroute.streets.places import snap, typed_coordinates
 from veilroute.streets.stops import DWELL_S, Schedule
 
 FORMATS = ("text", "json", "gpx", "geojson", "kml", "directions")
@@ -74,8 +73,6 @@ SENTENCES = {
 }
 """All that `route` says of itself, most of it when it fails. They are fixed: nothing is ever filled in."""
 
-_FURTHEST_M = 250.0
-_LONGEST = 10_000
 _OF_SUFFIX = {".txt": "text", ".json": "json", ".gpx": "gpx", ".geojson": "geojson", ".kml": "kml"}
 
 
@@ -89,26 +86,52 @@ class RouteError(VeilrouteError):
 
 def run_route(
     playbook: PlaybookArgument,
-    transit: str = Option(
-        metavar="NODE|-", help="The secret: a node, its name, or LAT,LON; - reads it from standard input."
-    ),
-    trip: int = Option(0, help="Which trip, from 0."),
-    format: str | None = Option(
-        None, metavar="|".join(FORMATS), help="How to give the route; by the suffix of --out, else text, when left out."
-    ),
-    out: Path | None = Option(
-        None, "-o", "--out", metavar="FILE", help="Write the route to a file; the secret is not in it."
-    ),
+    /,
+    *,
+    transit: Annotated[
+        str,
+        Parameter(
+            metavar="PLACE|-",
+            allow_leading_hyphen=True,
+            help="The secret: a node, its name, or LAT,LON; - reads it from standard input.",
+        ),
+    ],
+    trip: Annotated[int, Parameter(help="Which trip, from 0.")] = 0,
+    format: Annotated[
+        str | None,
+        Parameter(
+            metavar="|".join(FORMATS), help="How to give the route; by the suffix of --out, else text, when left out."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="FILE",
+            help="Write the route to a file; the secret is not in it.",
+        ),
+    ] = None,
     dwell: DwellOption = DWELL_S,
     depart: DepartOption = None,
-    key: Path | None = Option(
-        None, metavar="FILE", help="Draw by this key (see key new): repeated, it gives the same route."
-    ),
-    occasion: str = Option("", metavar="TEXT", help="What the draw by key is for, such as a date; not secret."),
-    ledger: Path | None = Option(
-        None, metavar="FILE", help="Only if the playbook is in this ledger, and linked trips keep all its promises."
-    ),
-    expose: bool = Option(False, "--expose", help="Give a route even if it gives the transit point away."),
+    key: Annotated[
+        Path | None,
+        Parameter(metavar="FILE", help="Draw by this key (see key new): repeated, it gives the same route."),
+    ] = None,
+    occasion: Annotated[
+        str, Parameter(metavar="TEXT", help="What the draw by key is for, such as a date; not secret.")
+    ] = "",
+    ledger: Annotated[
+        Path | None,
+        Parameter(
+            metavar="FILE", help="Only if the playbook is in this ledger, and linked trips keep all its promises."
+        ),
+    ] = None,
+    expose: Annotated[
+        bool, Parameter(name="--expose", help="Give a route even if it gives the transit point away.")
+    ] = False,
     domain: DomainOption = None,
     movement: MovementOption = 4,
 ) -> int:
@@ -160,17 +183,13 @@ def run_route(
     return DONE
 
 
-key_app = typer.Typer(name="key", help="Private keys for drawing from randomised playbooks.", no_args_is_help=True)
+key_app = group("key", "Private keys for drawing from randomised playbooks.")
 
 
-@key_app.callback()
-def _key_options() -> None:
-    """Private keys for drawing from randomised playbooks."""
-
-
-@key_app.command("new")
+@key_app.command(name="new")
 def run_new_key(
-    file: Path = Argument(metavar="FILE", help="The file to make; one that is there is not overwritten."),
+    file: Annotated[Path, Parameter(name="FILE", help="The file to make; one that is there is not overwritten.")],
+    /,
 ) -> int:
     """Make a private key that only you can read, for `route --key`."""
     new_key(file)
@@ -214,7 +233,7 @@ def _ask() -> str:
     if sys.stdin is None:
         return ""
     if not sys.stdin.isatty():
-        return sys.stdin.readline(_LONGEST + 1)
+        return sys.stdin.readline(LONGEST + 1)
     with warnings.catch_warnings():
         # It only warns, and reads on, where it cannot turn the echo off.
         warnings.simplefilter("error", GetPassWarning)
@@ -229,50 +248,6 @@ def _saying_only(which: str, *kinds: type[Exception]) -> Iterator[None]:
         raise RouteError(which) from None
 
 
-def find_secret(book: Playbook, text: str) -> Label:
-    """The candidate that was typed: its text, ``R C`` and ``(R, C)`` for cells, its name, or ``LAT,LON`` on streets."""
-    if len(text) > _LONGEST:
-        raise UnknownCandidateError
-    for wanted in (text.rstrip("\r\n"), text.strip()):
-        # A name may be what another candidate's node is called: customers and junctions both have numbers.
-        exact = [label for label in book.candidates if wanted in (label_text(label), book.names.get(label))]
-        if exact:
-            return _only(exact)
-    wanted = tidy_text(text)
-    cells = [label for label in book.candidates if isinstance(label, tuple) and label_text(label) == wanted]
-    return _only(cells or _named(book, text.strip()) or _nearest(book, text))
-
-
-def _only(matching: Sequence[Label]) -> Label:
-    # Asked first and not caught, because a KeyError would carry the secret along as the context of ours.
-    if len(matching) != 1:
-        raise UnknownCandidateError
-    return matching[0]
-
-
-def _named(book: Playbook, text: str) -> list[Label]:
-    """The candidates of this name or label in capitals or small letters."""
-    names = [(label, book.names[label]) for label in book.candidates if label in book.names]
-    names += [(label, label) for label in book.candidates if isinstance(label, str)]
-    return list(dict.fromkeys(label for label, name in names if folded(name) == folded(text)))
-
-
-def _nearest(book: Playbook, text: str) -> list[Label]:
-    """The candidates at the node nearest to ``LAT,LON`` or in the cell there; none where another is nearer."""
-    typed = typed_coordinates(text)
-    if book.domain is None or book.domain.on_earth is None or typed is None:
-        return []
-    lat, lon = typed
-    if not (abs(lon) <= 180 and abs(lat) <= 90):
-        return []
-    if book.domain.grid is not None:
-        cell = book.domain.grid.anchor and book.domain.grid.anchor.cell_at(lat, lon)
-        return [label for label in book.candidates if label == cell]
-    place = snap(book.domain, (lon, lat))
-    is_near = place.distance_m <= _FURTHEST_M
-    return [label for label in book.candidates if is_near and book.domain.node(label) == place.node]
-
-
 def failure(error: BaseException) -> tuple[str, int]:
     """What to say about whatever ended the command, and the exit code; an empty text where nobody is to be told."""
     match error:
@@ -283,12 +258,12 @@ def failure(error: BaseException) -> tuple[str, int]:
         case NotAnonymizedError() | UnknownCandidateError():
             # These were made by this program without any value in them.
             return str(error), NOTHING_ANONYMIZED if isinstance(error, NotAnonymizedError) else BAD_INPUT
-        case KeyboardInterrupt() | typer.Abort():
+        case KeyboardInterrupt():
             return SENTENCES["interrupted"], INTERRUPTED
         case UnicodeDecodeError() | Warning():
             return SENTENCES["input"], BAD_INPUT
         case MemoryError():
             return SENTENCES["memory"], BAD_INPUT
-        case BrokenPipeError() | SystemExit():  # nobody reads the help any more; typer makes an exit of it
+        case BrokenPipeError() | SystemExit():  # nobody reads the help any more; and a print ends so
             return "", DONE
     return SENTENCES["other"], BAD_INPUT

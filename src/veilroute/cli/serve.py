@@ -13,9 +13,9 @@ from contextlib import ExitStack, suppress
 from html import escape
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from cyclopts import Parameter
 
 from veilroute.base.errors import FileFormatError, InvalidInputError, MissingExtraError
 from veilroute.cli.console import DONE, emit, remark
@@ -29,22 +29,29 @@ _WORKER = (sys.executable, "-m", "veilroute.cli.worker")
 
 
 def run_serve(
-    files: list[Path] = Argument(None, metavar="FILES...", help="Maps, instances, tables or playbooks to open."),
-    port: int = Option(8765, metavar="N", help="Where to listen; 0 for any that is free."),
-    host: str = Option(
-        "127.0.0.1", metavar="NAME", help="Where to listen; elsewhere than on this machine with a token."
-    ),
-    token: bool = Option(False, "--token", help="Ask for a token on this machine too, where several people share it."),
-    demo: bool = Option(False, "--demo", help="With the building and the streets of `veilroute demo`."),
-    data: Path | None = Option(None, metavar="DIR", help="Where files and jobs are kept. [the user's data folder]"),
-    workers: int = Option(2, metavar="N", help="How many jobs run at once."),
-    queue: int = Option(100, metavar="N", help="How many jobs may wait."),
-    memory: int | None = Option(
-        None, metavar="MB", help="The most memory of one worker. [4096, or its share on a small machine]"
-    ),
-    time_limit: float = Option(3600, metavar="SECONDS", help="The longest that a job may take."),
-    upload: int = Option(512, metavar="MB", help="The largest file that may be sent."),
-    browser: bool = Option(False, "--browser/--no-browser", help="Open the page."),
+    *files: Annotated[Path, Parameter(name="FILES...", help="Maps, instances, tables or playbooks to open.")],
+    port: Annotated[int, Parameter(metavar="N", help="Where to listen; 0 for any that is free.")] = 8765,
+    host: Annotated[
+        str, Parameter(metavar="NAME", help="Where to listen; elsewhere than on this machine with a token.")
+    ] = "127.0.0.1",
+    token: Annotated[
+        bool, Parameter(name="--token", help="Ask for a token on this machine too, where several people share it.")
+    ] = False,
+    demo: Annotated[
+        bool, Parameter(name="--demo", help="With the building and the streets of `veilroute demo`.")
+    ] = False,
+    data: Annotated[
+        Path | None, Parameter(metavar="DIR", help="Where files and jobs are kept. [the user's data folder]")
+    ] = None,
+    workers: Annotated[int, Parameter(metavar="N", help="How many jobs run at once.")] = 2,
+    queue: Annotated[int, Parameter(metavar="N", help="How many jobs may wait.")] = 100,
+    memory: Annotated[
+        int | None,
+        Parameter(metavar="MB", help="The most memory of one worker. [4096, or its share on a small machine]"),
+    ] = None,
+    time_limit: Annotated[float, Parameter(metavar="SECONDS", help="The longest that a job may take.")] = 3600,
+    upload: Annotated[int, Parameter(metavar="MB", help="The largest file that may be sent.")] = 512,
+    browser: Annotated[bool, Parameter(negative="--no-browser", help="Open the page.")] = False,
 ) -> int:
     """Open the studio: plan, look and play the observer in a browser.
 

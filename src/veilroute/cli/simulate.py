@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from veilroute.analysis.posterior import find_exposures, measure_risk
+from veilroute.app.load import load_playbook
 from veilroute.auditing import audit_linked, audit_playbook, street
 from veilroute.auditing.day_risk import observe_day
 from veilroute.auditing.linked import LinkedReport
 from veilroute.base.checks import check_name
 from veilroute.base.errors import InvalidInputError
 from veilroute.base.keys import Key
-from veilroute.cli import instances
 from veilroute.cli.console import DONE, VIOLATED, emit, emit_json, live_progress
 from veilroute.cli.day_files import DAY_FILE
 from veilroute.cli.replan import read_replan
@@ -48,7 +48,7 @@ def simulate_files(
         check_name("--trips", trips, TRIPS)
         if ledger is not None or len(paths) == 1:
             raise InvalidInputError("--trips", "several playbooks and no ledger, whose first line says it", trips)
-    books = [instances.load_playbook(path, domain, movement) for path in paths]
+    books = [load_playbook(path, domain, movement) for path in paths]
     with live_progress("watching the street"):
         if replan is not None:
             found = simulate_replan(books[0], read_replan(books[0], replan))

@@ -1,9 +1,9 @@
 """`veilroute streets`: from a map or a graph from elsewhere to a street network."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from typer import Argument, Option
+from cyclopts import Parameter
 
 from veilroute.base.checks import check_name
 from veilroute.base.errors import InvalidInputError, UnknownMethodError
@@ -18,30 +18,58 @@ from veilroute.streets.network_report import TURNING
 
 
 def run_streets(
-    source: Path = Argument(
-        metavar="IN",
-        help="An .osm.pbf, .osm, .osm.gz or .osm.bz2 file, or a .graphml, .gr, .csv, .xlsx, .json or .npz.",
-    ),
-    out: Path = Option(..., "-o", "--out", metavar="OUT", help="A .json or .npz file."),
-    network: str | None = Option(None, metavar="drive|truck|cycle|walk", help="Which streets of a map. [drive]"),
-    cost: str | None = Option(None, metavar="seconds|metres", help="What streets cost: time or length. [seconds]"),
-    service: bool = Option(False, "--service", help="With service roads: alleys, driveways, ways through yards."),
-    connected: bool = Option(
-        False, "--connected", help="Only the largest part within which everything can be reached."
-    ),
-    u_turns: str | None = Option(
-        None,
-        "--u-turns",
-        metavar="never|dead-ends|allow",
-        help="Where to turn round. [dead-ends; allow on foot and by bicycle]",
-    ),
-    u_turn_cost: float = Option(0.0, "--u-turn-cost", metavar="SECONDS", help="What turning round takes. [0]"),
-    height: float | None = Option(None, "--height", metavar="METRES", help="Of the truck."),
-    weight: float | None = Option(None, "--weight", metavar="TONNES", help="Of the truck, loaded."),
-    length: float | None = Option(None, "--length", metavar="METRES", help="Of the truck."),
-    oneway: str | None = Option(
-        None, metavar="yes|no", help="Whether each row of a table is one direction, where no column oneway says it."
-    ),
+    source: Annotated[
+        Path,
+        Parameter(
+            name="IN",
+            help="An .osm.pbf, .osm, .osm.gz or .osm.bz2 file, or a .graphml, .gr, .csv, .xlsx, .json or .npz.",
+        ),
+    ],
+    /,
+    *,
+    out: Annotated[
+        Path,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="OUT",
+            help="A .json or .npz file.",
+        ),
+    ],
+    network: Annotated[
+        str | None, Parameter(metavar="drive|truck|cycle|walk", help="Which streets of a map. [drive]")
+    ] = None,
+    cost: Annotated[
+        str | None, Parameter(metavar="seconds|metres", help="What streets cost: time or length. [seconds]")
+    ] = None,
+    service: Annotated[
+        bool, Parameter(name="--service", help="With service roads: alleys, driveways, ways through yards.")
+    ] = False,
+    connected: Annotated[
+        bool, Parameter(name="--connected", help="Only the largest part within which everything can be reached.")
+    ] = False,
+    u_turns: Annotated[
+        str | None,
+        Parameter(
+            name="--u-turns",
+            metavar="never|dead-ends|allow",
+            help="Where to turn round. [dead-ends; allow on foot and by bicycle]",
+        ),
+    ] = None,
+    u_turn_cost: Annotated[
+        float, Parameter(name="--u-turn-cost", metavar="SECONDS", help="What turning round takes. [0]")
+    ] = 0.0,
+    height: Annotated[float | None, Parameter(name="--height", metavar="METRES", help="Of the truck.")] = None,
+    weight: Annotated[float | None, Parameter(name="--weight", metavar="TONNES", help="Of the truck, loaded.")] = None,
+    length: Annotated[float | None, Parameter(name="--length", metavar="METRES", help="Of the truck.")] = None,
+    oneway: Annotated[
+        str | None,
+        Parameter(
+            metavar="yes|no", help="Whether each row of a table is one direction, where no column oneway says it."
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> int:
     """Make a street network of a map from OpenStreetMap, or of a graph from elsewhere, and say what was left out."""

@@ -1,35 +1,47 @@
 """`veilroute survey`: every start and goal of a map."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from typer import Option
+from cyclopts import Parameter
 
 from veilroute.analysis.all_pairs import MAX_POINTS, survey_pairs
+from veilroute.app.load import load_open_instance
+from veilroute.app.requests import ProblemRequest
 from veilroute.base.errors import InvalidInputError, UnknownMethodError
 from veilroute.base.io import dump_canonical, write_file
 from veilroute.cli import console
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, TimeLimitOption, read_time_limit
-from veilroute.cli.instances import FileArgument, InstanceOptions, load_open_instance, takes_instance_options
+from veilroute.cli.options import FileArgument, complete, takes_request
 
 _OUTPUTS = (".png", ".svg", ".pdf", ".json")
 _USUAL_POINTS = 24
 _USUAL_CANDIDATES = 8
 
 
-@takes_instance_options
+@takes_request(ProblemRequest)
 def run_survey(
     instance: FileArgument,
-    options: InstanceOptions,
-    points: str = Option(
-        str(_USUAL_POINTS), metavar="N|all", help="How many points of the map to draw, for all pairs of them; or all."
-    ),
-    planner: str = Option("optimal", help="Any planner of `plan` that needs nothing else."),
-    partitioner: str | None = Option(None, help="For pbp and m-pbp."),
+    /,
+    *,
+    request: ProblemRequest,
+    points: Annotated[
+        str, Parameter(metavar="N|all", help="How many points of the map to draw, for all pairs of them; or all.")
+    ] = str(_USUAL_POINTS),
+    planner: Annotated[str, Parameter(help="Any planner of `plan` that needs nothing else.")] = "optimal",
+    partitioner: Annotated[str | None, Parameter(help="For pbp and m-pbp.")] = None,
     time_limit: TimeLimitOption = None,
-    out: Path | None = Option(
-        None, "-o", "--out", metavar="FILE", help="Heat maps (.png, .svg, .pdf), or all figures (.json)."
-    ),
+    out: Annotated[
+        Path | None,
+        Parameter(
+            name=(
+                "-o",
+                "--out",
+            ),
+            metavar="FILE",
+            help="Heat maps (.png, .svg, .pdf), or all figures (.json).",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> int:
     """Plan for all pairs of start and goal of a map: who can be hidden where, and at what cost.
@@ -42,7 +54,7 @@ def run_survey(
             raise UnknownMethodError("--out format", out.suffix or str(out), _OUTPUTS)
     limit = read_time_limit(time_limit)
     num = _read_points(points)
-    loaded = load_open_instance(instance, options, num_usual=_USUAL_CANDIDATES)
+    loaded = load_open_instance(complete(request, [instance])[0], console.plain_run(), num_usual=_USUAL_CANDIDATES)
     num_nodes = loaded.problem.domain.num_nodes
     if num is None and num_nodes > MAX_POINTS:
         raise InvalidInputError("--points", f"a number up to {MAX_POINTS}: there are too many nodes for all", num_nodes)
@@ -57,7 +69,7 @@ def run_survey(
             loaded.privacy,
             points=None if num is None else min(num, num_nodes),
             planner=planner,
-            seed=options.seed,
+            seed=request.problem.seed or 0,
             time_limit_s=limit.seconds,
             progress=report,
             should_stop=stop,

@@ -24,6 +24,7 @@ from veilroute.base.errors import (
 )
 from veilroute.base.io import dump_canonical, parse_json, read_bytes, write_file
 from veilroute.base.keys import Key, draw, occasion_bytes
+from veilroute.base.lazy import SHOWN_BY
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import Visibility, visibility_from_dict, visibility_to_dict
@@ -584,6 +585,10 @@ class Playbook:
             f"<Playbook: {self.status}, {len(self.hidden_classes)} classes, "
             f"{self.claims.num_anonymized} of {self.claims.num_coverable} coverable candidates anonymized>"
         )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the playbook on its map."""
+        return SHOWN_BY["Playbook"](self)
 
 
 def read_playbook(path: str | Path, *, domain: Domain | None = None) -> Playbook:

@@ -18,6 +18,7 @@ import pytest
 import veilroute as vr
 from bench_runs import InlineWorkforce, quick_cells, small_terrain, without_times
 from veilroute import InvalidInputError, MissingExtraError, VeilrouteError, bench
+from veilroute.base.run import peak_memory_mb
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_a_cell_gives_what_solve_gives(cells: list[bench.Cell], terrain: bench.T
     assert outcome.playbook == playbook.to_dict(embed_domain=False)
     # Memory is that of the work and not of what the process has imported.
     if bench.MemoryGauge().read_mb() is not None:
-        assert 0 <= (outcome.memory_mb or 0) < 40 < (bench.peak_memory_mb() or 0)
+        assert 0 <= (outcome.memory_mb or 0) < 40 < (peak_memory_mb() or 0)
     assert bench.run_cell(job_of(cell, terrain))["outcome"]["playbook"] is None
     other = bench.run_cell(job_of(replace(cell, map_sha256="0" * 64), terrain))
     assert "SHA-256" in other["outcome"]["error"]

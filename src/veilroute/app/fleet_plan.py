@@ -1,17 +1,16 @@
-"""`veilroute plan --for fleet`: a playbook whose classes are made for tours, and what days under it will cost."""
+"""Plans for a fleet: a playbook whose classes are made for tours, and what days under it will cost."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from veilroute.base.checks import check_name
+from veilroute.app.places import read_public_terms
+from veilroute.app.requests import PlanRequest
 from veilroute.base.errors import InvalidInputError, MissingExtraError
-from veilroute.base.run import ProgressCallback
-from veilroute.cli import console
+from veilroute.base.run import ProgressCallback, Run
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label
 from veilroute.fleet import Simulation, simulate_days
@@ -19,34 +18,10 @@ from veilroute.model.day import Customer, Terms, Van
 from veilroute.model.playbook import Playbook
 from veilroute.model.problem import Privacy, Problem
 
-PURPOSES = ("trips", "fleet")
 _NUM_DAYS = 10
 _ITERATIONS = 300
 _STOPS_PER_VAN = 30
 _SECONDS_PER_METRE = 3.6 / 30
-
-
-@dataclass(frozen=True)
-class FleetRequest:
-    """What is asked for beside an instance and its privacy."""
-
-    orders_per_day: float | None
-    customers: Path | None
-
-
-def read_request(
-    purpose: str | None, orders_per_day: float | None, customers: Path | None, given: Mapping[str, object]
-) -> FleetRequest | None:
-    """The options of a plan for a fleet, or nothing; of other methods, which are ``given``, there may be none then."""
-    if purpose is None or check_name("--for", purpose, PURPOSES) != "fleet":
-        for option, value in (("--orders-per-day", orders_per_day), ("--customers", customers)):
-            if value is not None:
-                raise InvalidInputError(option, "--for fleet as well")
-        return None
-    for name, method in given.items():
-        if method is not None:
-            raise InvalidInputError(f"--{name}", "none with --for fleet, which has a method of its own")
-    return FleetRequest(orders_per_day, customers)
 
 
 @dataclass(frozen=True)
@@ -90,41 +65,38 @@ class FleetPlan:
 
 
 def plan_for_fleet(
-    request: FleetRequest,
+    request: PlanRequest,
     problem: Problem,
     privacy: Privacy,
+    run: Run,
     solve: Callable[..., tuple[Playbook, float]],
-    *,
-    time_limit_s: float | None,
     progress: ProgressCallback,
-    should_stop: Callable[[], bool],
-    seed: int,
+    time_limit_s: float | None,
 ) -> FleetPlan:
     """Plan for single trips first, in half of the time, then for tours; then draw some days for both."""
-    from veilroute.cli.fleet import read_public_terms  # for those who ask for it only
-
     if privacy.mechanism == "randomised":
-        raise InvalidInputError("--mechanism", "partition with --for fleet: classes must stay from day to day")
-    common = {"progress": progress, "should_stop": should_stop, "seed": seed}
+        raise InvalidInputError("mechanism", "partition with `purpose` fleet: classes must stay from day to day")
+    method, seed = request.method, request.problem.seed or 0
+    common = {"progress": progress, "should_stop": run.should_stop, "seed": seed}
     half = None if time_limit_s is None else time_limit_s / 2
-    single, first_s = solve(problem, privacy, planner="optimal", time_limit_s=half, **common)
-    customers = None if request.customers is None else read_public_terms(single, request.customers)
+    single, first_s = solve(problem, privacy, run, planner="optimal", time_limit_s=half, **common)
+    customers = None if method.customers is None else read_public_terms(single, method.customers)
     playbook, then_s = solve(
-        problem, privacy, planner="fleet", time_limit_s=half, partition=single, customers=customers,
-        orders_per_day=request.orders_per_day, **common,
+        problem, privacy, run, planner="fleet", time_limit_s=half, partition=single, customers=customers,
+        orders_per_day=method.orders_per_day, **common,
     )  # fmt: skip
     made = known = None
-    if playbook.hidden_classes and not should_stop():
+    if playbook.hidden_classes and not run.should_stop():
         terms = _usual_terms(playbook, customers or {}, seed)
         try:
             known, made = (
                 simulate_days(
-                    book, terms, _NUM_DAYS, orders_per_day=request.orders_per_day, seed=seed, progress=progress
+                    book, terms, _NUM_DAYS, orders_per_day=method.orders_per_day, seed=seed, progress=progress
                 )
                 for book in (single, playbook)
             )
         except (MissingExtraError, InvalidInputError) as error:
-            console.remark(f"what days will cost is not known: {error}")
+            run.warn(f"what days will cost is not known: {error}")
     return FleetPlan(playbook, made, known, first_s + then_s)
 
 

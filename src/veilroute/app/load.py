@@ -1,25 +1,26 @@
-"""From files and options to what commands work on: a problem with the privacy wanted, or a playbook with its map.
+"""From a request to what is worked on: a problem with the privacy wanted, or a playbook with its map.
 
-An instance file may leave open where the trip goes, what the candidates are and how much privacy is wanted. All of it
-comes from the options, else from the instance; for places, a file of them comes between the two.
+A file may leave open where the trip goes, what the candidates are and how much privacy is wanted. All of it comes from
+the request, else from the file; for places, a table of them comes between the two.
 """
 
-import inspect
+from __future__ import annotations
+
+import hashlib
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from typer import Argument, Option
 
+from veilroute.app.requests import GridSpec, PrivacySpec, ProblemRequest, StopsSpec
 from veilroute.base.checks import check_name
 from veilroute.base.errors import InvalidInputError, Problems, UnknownMethodError
-from veilroute.base.io import read_bytes
-from veilroute.cli.console import remark
+from veilroute.base.io import open_regular, read_bytes
+from veilroute.base.run import Progress, Run
 from veilroute.domain import AtNode, Domain, Explicit, Label, LineOfSight, Visibility, WithinDistance, draw_candidates
 from veilroute.domain.connectivity import largest_component
 from veilroute.domain.geography import MEASURES, check_measurable
@@ -27,7 +28,9 @@ from veilroute.domain.graph import label_text
 from veilroute.domain.grid import Anchor, anchored
 from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_network, read_scenarios
 from veilroute.formats.instance import UNSTATED, with_implied
-from veilroute.formats.network_file import read_addresses
+from veilroute.formats.network_file import read_addresses, write_network
+from veilroute.formats.osm import is_osm_name, read_osm
+from veilroute.formats.osm_addresses import read_osm_addresses
 from veilroute.formats.places import read_places, read_prior
 from veilroute.model.playbook import Playbook, read_playbook
 from veilroute.model.problem import Privacy, Problem, Trip
@@ -46,157 +49,53 @@ from veilroute.streets.places import (
 
 NETWORKS = (".npz", ".graphml", ".gr", ".csv", ".xlsx")
 _MAYBE_NETWORKS = (*NETWORKS, ".gz", ".osm", ".pbf", ".bz2")  # the reader of networks knows what to say about these
-FORMATS = (".in", ".json", ".map", ".scen", *NETWORKS)
+FORMATS = (".toml", ".in", ".json", ".map", ".scen", *NETWORKS)
 
+_EXTRACTS = 1  # how extracts are made into networks; raise it when that changes
 _MANY_SECONDS = 100  # hardly anybody asks for places that are minutes of driving apart; for 100 m, many do
 _ONE_TRIP_ONLY = "an instance with one trip; edit the file, which has several"
 
-FileArgument = Annotated[
-    Path,
-    Argument(
-        metavar="INSTANCE", help="An .in, .json, .map or .scen file, or a street network (.json, .npz, .graphml, ...)."
-    ),
-]
-FilesArgument = Annotated[
-    list[Path],
-    Argument(
-        metavar="INSTANCE", help="An .in, .json, .map or .scen file, or a street network; several with --out-dir."
-    ),
-]
-PlaybookArgument = Annotated[Path, Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")]
-DomainOption = Annotated[
-    Path | None, Option(metavar="FILE", help="The map or instance file, when the playbook holds only its hash.")
-]
-MovementOption = Annotated[int, Option(metavar="4|8", help="Moves on the --domain map.")]
-_Measure = Annotated[
-    str | None, Option(metavar="MEASURE", help="cost; or metres: driving, walking or straight, on streets. [cost]")
-]
 
-
-@dataclass(frozen=True)
-class InstanceOptions:
-    """Options that complete or override what an instance file says; ``None`` where not given."""
-
-    start: Annotated[
-        str | None,
-        Option(metavar="PLACE", help="Where the trip starts: R,C on a grid; LAT,LON, id, name or address on streets."),
-    ] = None
-    goal: Annotated[str | None, Option(metavar="PLACE", help="Where it ends.")] = None
-    candidates: Annotated[str | None, Option(metavar="'PLACE PLACE ...'", help="The possible transit points.")] = None
-    random_candidates: Annotated[int | None, Option(metavar="N", help="Draw N candidates with the seed instead.")] = (
-        None
-    )
-    places: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Named points (a table, .geojson, .kml, .gpx, ...): candidates, start, goal."),
-    ] = None
-    snap: Annotated[
-        str | None,
-        Option(metavar="door|junction", help="Where a place on streets is: at its door, or the next junction. [door]"),
-    ] = None
-    side: Annotated[
-        str | None,
-        Option(metavar="any|kerb", help="Which traffic passes a door: all, or that on its side of the road. [any]"),
-    ] = None
-    traffic: Annotated[
-        str | None, Option(metavar="right|left", help="On which side one drives, for --side kerb. [right]")
-    ] = None
-    snap_warning: Annotated[
-        float, Option(metavar="METRES", help="Warn when the nearest street is further than this.")
-    ] = FAR_M
-    origin: Annotated[
-        str | None, Option(metavar="LAT,LON", help="Where on earth a grid lies: its north-west corner; with --cell.")
-    ] = None
-    cell: Annotated[float | None, Option(metavar="METRES", help="How wide a cell of that grid is.")] = None
-    movement: Annotated[int | None, Option(metavar="4|8", help="Moves on a .map: 4-way (default) or 8-way.")] = None
-    scenario: Annotated[int, Option(metavar="N", help="Which line of a .scen file, from 0.")] = 0
-    radius: Annotated[float | None, Option(help="Walking distance from which a candidate is seen. [0]")] = None
-    radius_measure: _Measure = None
-    sight: Annotated[float | None, Option(metavar="RANGE", help="See by line of sight instead (grids).")] = None
-    k: Annotated[int | None, Option("-k", help="How many candidates must stay possible. [2]")] = None
-    ell: Annotated[float | None, Option(help="How far apart they must stand. [0: different places]")] = None
-    ell_measure: _Measure = None
-    m: Annotated[str | None, Option(metavar="INT|inf", help="For how many nodes of the route. [inf]")] = None
-    spread: Annotated[str | None, Option(metavar="witness|all-pairs", help="Reading of ell. [witness]")] = None
-    risk: Annotated[
-        float | None,
-        Option(metavar="BETA", help="In place of -k: how probable a place may be to whoever saw the route, at most."),
-    ] = None
-    prior: Annotated[
-        Path | None, Option(metavar="FILE", help="How probable each candidate is beforehand: a table of place,weight.")
-    ] = None
-    mechanism: Annotated[
-        str | None,
-        Option(
-            metavar="partition|randomised", help="Each candidate in one class, or one drawn of several. [partition]"
-        ),
-    ] = None
-    seed: Annotated[int, Option(help="For everything drawn at random.")] = 0
-
-
-def takes_instance_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options of :class:`InstanceOptions` on the command line, as its parameter ``options``.
-
-    An option that the command has itself, in another form, is left to it.
-    """
-    own = inspect.signature(command, eval_str=True).parameters
-    shared = {
-        name: one
-        for name, one in inspect.signature(InstanceOptions, eval_str=True).parameters.items()
-        if name not in own
-    }
-    parameters = {**shared, **own}
-    del parameters["options"]
-
-    @wraps(command)
-    def run(**given: Any) -> int:
-        options = InstanceOptions(**{name: given.pop(name) for name in shared})
-        return command(options=options, **given)
-
-    # What typer reads to build the options.
-    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters.values()]
-    )
-    return run
-
-
-def load_playbook(path: Path, domain: Path | None, movement: int) -> Playbook:
+def load_playbook(path: Path, domain: Path | None = None, movement: int = 4) -> Playbook:
     """Read a playbook, with its domain from another file where one is named."""
     book = read_playbook(path, domain=None if domain is None else read_domain(domain, movement=movement))
     if book.domain is None:
-        raise InvalidInputError("--domain", "the map or instance file: this playbook holds only its hash")
+        raise InvalidInputError("domain", "the map or instance file: this playbook holds only its hash")
     return book
 
 
-def load_instance(path: Path, options: InstanceOptions, earlier: Playbook | None = None) -> Instance:
-    """Read an instance in any format and apply the options; remarks about places go to standard error.
+def load_instance(asked: ProblemRequest, run: Run, earlier: Playbook | None = None) -> Instance:
+    """Read the file in any format and apply the request; the run hears what is to be said of places.
 
     Candidates and names that neither the options nor the file give are those of an ``earlier`` playbook.
     """
-    content = _open(path, options)
+    content = _open(asked, run)
     if earlier is not None:
-        content = _with_earlier(content, earlier, is_open=content.candidates is None and options.places is None)
-    return _complete(content, options)
+        is_open = content.candidates is None and asked.problem.places is None
+        content = _with_earlier(content, earlier, run, is_open=is_open)
+    return _complete(content, asked, run)
 
 
-def load_map(path: Path, options: InstanceOptions) -> tuple[Domain, bool]:
+def load_map(asked: ProblemRequest, run: Run) -> tuple[Domain, bool]:
     """The map of a file in any format, and whether the file says where a trip goes and what its candidates are."""
-    content = _open(path, options)
+    content = _open(asked, run)
     return content.domain, bool(content.trips) and content.candidates is not None
 
 
-def load_open_instance(path: Path, options: InstanceOptions, *, num_usual: int) -> Instance:
-    """As :func:`load_instance`, where the trip may be left open, and the candidates: so many are drawn then."""
-    content = _open(path, options)
+def load_open_instance(asked: ProblemRequest, run: Run, *, num_usual: int) -> Instance:
+    """As :func:`load_instance`, but trip and candidates may be left open: ``num_usual`` candidates are drawn then."""
+    content = _open(asked, run)
     domain = content.domain
     if not content.trips:
         tails, heads, _ = domain.edge_arrays()
         hub = domain.label(int(np.argmax(largest_component(domain.num_nodes, tails, heads))))
         content = replace(content, trips=[Trip(hub, hub)])
-    named = (options.candidates, options.random_candidates, options.places, content.candidates)
+    wanted = asked.problem
+    named = (wanted.candidates, wanted.random_candidates, wanted.places, content.candidates)
     if all(each is None for each in named):
-        options = replace(options, random_candidates=min(num_usual, domain.num_nodes - 1))
-    return _complete(content, options)
+        drawn = replace(wanted, random_candidates=min(num_usual, domain.num_nodes - 1))
+        asked = replace(asked, problem=drawn)
+    return _complete(content, asked, run)
 
 
 @dataclass(frozen=True)
@@ -217,39 +116,45 @@ class _FileContent:
     listed: Sequence[Place] = ()  # the places of an earlier playbook, where this map has to find them again
 
 
-def _open(path: Path, options: InstanceOptions) -> _FileContent:
-    """What a file says, on earth where the options say where."""
-    content = _read(_locate(path), options)
-    if options.origin is not None or options.cell is not None:
-        content = replace(content, domain=_on_earth(content.domain, options))
+def _open(asked: ProblemRequest, run: Run) -> _FileContent:
+    """What the file says, on earth where the request says where."""
+    if asked.problem.map is None:
+        raise InvalidInputError("map", "a map, a network or an instance: name the file")
+    content = _read(_locate(asked.problem.map), asked, run)
+    if asked.grid.origin is not None or asked.grid.cell is not None:
+        content = replace(content, domain=_on_earth(content.domain, asked.grid))
     return content
 
 
-def _read(path: Path, options: InstanceOptions) -> _FileContent:
+def _read(path: Path, asked: ProblemRequest, run: Run) -> _FileContent:
+    grid = asked.grid
     suffix = path.suffix.lower()
     if suffix == ".map":
-        return _FileContent(read_movingai(path, movement=options.movement or 4))
+        return _FileContent(read_movingai(path, movement=grid.movement or 4))
     if suffix == ".scen":
         scenarios = read_scenarios(path)
-        if not 0 <= options.scenario < len(scenarios):
-            raise InvalidInputError("--scenario", f"a number from 0 to {len(scenarios) - 1}", options.scenario)
-        chosen = scenarios[options.scenario]
+        number = grid.scenario or 0
+        if not 0 <= number < len(scenarios):
+            raise InvalidInputError("scenario", f"a number from 0 to {len(scenarios) - 1}", number)
+        chosen = scenarios[number]
         beside = path.parent / chosen.map_name
         map_path = beside if beside.exists() else _locate(Path(chosen.map_name))
         trip = Trip(chosen.start, chosen.goal)
-        return _FileContent(read_movingai(map_path, movement=options.movement or 4), [trip])
+        return _FileContent(read_movingai(map_path, movement=grid.movement or 4), [trip])
+    if is_osm_name(path):
+        return _read_extract(path, run)
     if suffix == ".geojson":
-        raise InvalidInputError(path.name, "a network; make one of an area with `veilroute area`")
+        raise InvalidInputError(path.name, "a network; make one of an area with `veilroute map make`")
     if suffix not in (".json", ".in", *_MAYBE_NETWORKS):
         raise UnknownMethodError("instance format", path.suffix or str(path), FORMATS)
-    if options.movement is not None:
-        raise InvalidInputError("--movement", "a .map or .scen file; other instances state their own edges")
+    if grid.movement is not None:
+        raise InvalidInputError("movement", "a .map or .scen file; other instances state their own edges")
     if _is_network(path):
-        return _FileContent(read_network(path, tell=remark), network=path)
+        return _FileContent(read_network(path, tell=run.warn), network=path)
     instance = read_instance(path)
     stated, privacy = instance.problem, instance.privacy
-    if len(stated.trips) > 1 and options.random_candidates is not None:
-        raise InvalidInputError("--random-candidates", _ONE_TRIP_ONLY)
+    if len(stated.trips) > 1 and asked.problem.random_candidates is not None:
+        raise InvalidInputError("random_candidates", _ONE_TRIP_ONLY)
     prior = None if stated.prior is None else dict(zip(stated.candidates, stated.prior, strict=True))
     return _FileContent(
         stated.domain, stated.trips, stated.candidates, stated.visibility, privacy, stated.names, stated.objective,
@@ -257,17 +162,33 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
     )  # fmt: skip
 
 
-def _on_earth(domain: Domain, options: InstanceOptions) -> Domain:
+def _read_extract(path: Path, run: Run) -> _FileContent:
+    """An extract of OpenStreetMap as a network for cars, kept in the cache: making it takes longer than reading it."""
+    from veilroute.maps import MapStore  # here, because most files need no cache
+
+    with open_regular(path) as file:
+        digest = hashlib.sha256(file.read()).hexdigest()
+    kept = MapStore().root.parent / "networks" / f"{digest[:32]}-{_EXTRACTS}.npz"
+    if not kept.exists():
+        run.progress(Progress("reading the extract"))
+        network = read_osm(path, connected=True, progress=run.progress)
+        addresses = read_osm_addresses(path, progress=run.progress)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_network(network, kept, addresses=addresses)
+    return _FileContent(read_network(kept, tell=run.warn), network=kept)
+
+
+def _on_earth(domain: Domain, grid: GridSpec) -> Domain:
     """The grid with its place on earth."""
-    if options.origin is None or options.cell is None:
-        given, other = ("--origin", "--cell METRES") if options.cell is None else ("--cell", "--origin LAT,LON")
+    if grid.origin is None or grid.cell is None:
+        given, other = ("origin", "`cell`, in metres,") if grid.cell is None else ("cell", "`origin`, LAT,LON,")
         raise InvalidInputError(given, f"{other} as well")
     if domain.grid is None:
-        raise InvalidInputError("--origin", "a grid: other maps say themselves where on earth they are, or nowhere")
-    corner = typed_coordinates(options.origin)
+        raise InvalidInputError("origin", "a grid: other maps say themselves where on earth they are, or nowhere")
+    corner = typed_coordinates(grid.origin)
     if corner is None:
-        raise InvalidInputError("--origin", "LAT,LON of the grid's north-west corner", options.origin)
-    return anchored(domain, Anchor(*corner, options.cell))
+        raise InvalidInputError("origin", "LAT,LON of the grid's north-west corner", grid.origin)
+    return anchored(domain, Anchor(*corner, grid.cell))
 
 
 def _is_network(path: Path) -> bool:
@@ -289,7 +210,7 @@ def _locate(path: Path) -> Path:
     return MapStore().find(path.name)
 
 
-def _with_earlier(content: _FileContent, earlier: Playbook, *, is_open: bool) -> _FileContent:
+def _with_earlier(content: _FileContent, earlier: Playbook, run: Run, *, is_open: bool) -> _FileContent:
     """With the candidates of an earlier playbook where they are open, and its names, as this map calls its nodes."""
     # Here, because the planner brings the compiled kernels, which other commands do without.
     from veilroute.planners.reuse import find_again
@@ -309,7 +230,7 @@ def _with_earlier(content: _FileContent, earlier: Playbook, *, is_open: bool) ->
     if doors and len(candidates) < len(earlier.candidates):
         return replace(content, listed=doors, names=names)
     if num_lost := len(earlier.candidates) - len(candidates):
-        remark(f"not on this map, and so left out: {num_lost} of the earlier candidates")
+        run.warn(f"not on this map, and so left out: {num_lost} of the earlier candidates")
     return replace(content, candidates=candidates, names=names)
 
 
@@ -320,7 +241,7 @@ def _doors_again(earlier: Playbook) -> list[Place]:
     places = []
     for label in earlier.candidates:
         name = earlier.names.get(label)
-        origin = f"--reuse, {name or label_text(label)}"
+        origin = f"reuse, {name or label_text(label)}"
         if label in earlier.places:
             lon, lat = earlier.places[label]
             places.append(Place(name or label_text(label), lat, lon, role="candidate", origin=origin))
@@ -329,18 +250,18 @@ def _doors_again(earlier: Playbook) -> list[Place]:
     return places
 
 
-def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
-    """Apply the options, and check that places which were typed or listed fit together."""
+def _complete(content: _FileContent, asked: ProblemRequest, run: Run) -> Instance:
+    """Apply the request, and check that places which were typed or listed fit together."""
     domain, trips = content.domain, content.trips
-    visibility, changes = _visibility(content.visibility, options), _privacy_changes(domain, options)
+    visibility, changes = _visibility(content.visibility, asked.stops), _privacy_changes(domain, asked.privacy)
     usual = {"spread": "witness"} if "spread" in content.unstated else {}  # as it was before a mechanism changed it
     privacy = replace(content.privacy, **{**usual, **changes})
-    _tell_seconds(domain, options, privacy)
-    finder = _PlaceFinder(content, options)
+    _tell_seconds(domain, asked.privacy, privacy, run)
+    finder = _PlaceFinder(content, asked, run)
     seen = visibility.measure if isinstance(visibility, WithinDistance) else "cost"
     if finder.doors is not None and finder.doors.is_kerb and "walking" in (privacy.measure, seen):
         # The network does not say that one can cross the street between two doors.
-        raise InvalidInputError("--side", "any, where distances are walked: on foot one crosses the street", "kerb")
+        raise InvalidInputError("side", "any, where distances are walked: on foot one crosses the street", "kerb")
     finder.find_listed()
     start, goal = finder.end("start"), finder.end("goal")
     num_typed_ends = len(finder.typed)
@@ -365,48 +286,50 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     names = {place.label: called[place.label] for place in places if place.label in called}
     names |= {label: name for label, name in content.names.items() if label not in names}
     labels = [place.label for place in candidates]
-    prior = _prior(replace(content, domain=domain), options, trips, labels, names)
+    prior = _prior(replace(content, domain=domain), asked.privacy.prior, trips, labels, names)
     spots = {place.label: place.lonlat for place in reversed(places) if place.lonlat is not None}
     given = {label: lonlat for label, lonlat in content.places.items() if domain.has_label(label)}
     given |= {place.label: spots[place.label] for place in places if place.label in spots}
     problem = Problem(domain, trips, labels, visibility, names, content.objective, prior, places=given)
     for line in dict.fromkeys(place.warning for place in places if place.warning is not None):
-        remark(line)
+        run.warn(line)
     finder.tell_addresses()
     stated = set(changes)
-    if options.radius is not None or options.sight is not None:
+    if asked.stops.seen_within is not None or asked.stops.line_of_sight is not None:
         stated.add("visibility")
-    if options.prior is not None:
+    if asked.privacy.prior is not None:
         stated.add("prior")
     return Instance(problem, privacy, content.unstated - with_implied(stated))
 
 
 def _prior(
     content: _FileContent,
-    options: InstanceOptions,
+    file: Path | None,
     trips: Sequence[Trip],
     candidates: Sequence[Label],
     names: Mapping[Label, str],
 ) -> Sequence[float] | None:
-    """How probable each candidate is: by the file of ``--prior``, else by the instance."""
-    if options.prior is not None:
+    """How probable each candidate is: by a table of weights, else by the instance."""
+    if file is not None:
         ends = {end for trip in trips for end in (trip.start, trip.goal)}
-        return read_prior(options.prior, content.domain, candidates, names, ends=ends)
+        return read_prior(file, content.domain, candidates, names, ends=ends)
     if content.prior is None:
         return None
     if not set(candidates) <= set(content.prior):
-        raise InvalidInputError("--prior", "a prior for these candidates: that of the instance is for others")
+        raise InvalidInputError("prior", "a prior for these candidates: that of the instance is for others")
     return [content.prior[label] for label in candidates]
 
 
 class _PlaceFinder:
     """Finds places, and remembers those that were typed or listed and not taken from the instance."""
 
-    def __init__(self, content: _FileContent, options: InstanceOptions) -> None:
-        if not 0 <= options.snap_warning < math.inf:
-            raise InvalidInputError("--snap-warning", "a finite number of metres >= 0", options.snap_warning)
-        self.content, self.options, self.domain = content, options, content.domain
-        self.listed = list(content.listed) if options.places is None else read_places(options.places)
+    def __init__(self, content: _FileContent, asked: ProblemRequest, run: Run) -> None:
+        self.content, self.asked, self.run, self.domain = content, asked, run, content.domain
+        self.stops, self.wanted, self.seed = asked.stops, asked.problem, asked.problem.seed or 0
+        self.far_m = FAR_M if self.stops.warn_beyond is None else self.stops.warn_beyond
+        if not 0 <= self.far_m < math.inf:
+            raise InvalidInputError("warn_beyond", "a finite number of metres >= 0", self.far_m)
+        self.listed = list(content.listed) if self.wanted.places is None else _listed_places(self.wanted.places)
         named = (Place(name, node=label_text(label)) for label, name in content.names.items())
         self.known = [*self.listed, *named]
         self.typed: list[Located] = []
@@ -421,44 +344,44 @@ class _PlaceFinder:
         if found:
             shown = [f"{one.text} at {one.lat:.5f},{one.lon:.5f}" for one in list(found.values())[:3]]
             more = f"; and {len(found) - len(shown)} more" if len(found) > len(shown) else ""
-            remark(f"found on the map: {'; '.join(shown)}{more}")
+            self.run.warn(f"found on the map: {'; '.join(shown)}{more}")
 
     def _read_addresses(self) -> AddressBook:
         return AddressBook() if self.content.network is None else read_addresses(self.content.network)
 
     def find_listed(self) -> None:
         """Find the places of the file that are needed, so that all that is wrong with them is told at once."""
-        options = self.options
+        wanted = self.wanted
         is_open = {
-            "start": options.start is None,
-            "goal": options.goal is None,
-            "candidate": options.candidates is None and options.random_candidates is None,
+            "start": wanted.start is None,
+            "goal": wanted.goal is None,
+            "candidate": wanted.candidates is None and wanted.random_candidates is None,
         }
         problems = Problems()
         for place in self.listed:
             if is_open[place.role or "candidate"]:
                 with problems.collecting():
-                    self._located[place.origin] = self._locate(place, "--places")
+                    self._located[place.origin] = self._locate(place, "places")
         problems.raise_all()
 
     def _door_finder(self) -> DoorFinder | None:
         """What finds doors; nothing where places are to be at junctions, or can be nowhere else."""
-        options = self.options
-        snap = "door" if options.snap is None else check_name("--snap", options.snap, SNAPS)
+        stops = self.stops
+        snap = "door" if stops.at is None else check_name("at", stops.at, SNAPS)
         for name, choices in (("side", SIDES), ("traffic", TRAFFIC)):
-            if (value := getattr(options, name)) is not None:
-                check_name(f"--{name}", value, choices)
+            if (value := getattr(stops, name)) is not None:
+                check_name(name, value, choices)
                 if snap == "junction":
-                    raise InvalidInputError(f"--{name}", "--snap door; a junction has no sides")
+                    raise InvalidInputError(name, "places at their doors: a junction has no sides")
         if self.domain.streets is None or snap == "junction" or not self.domain.num_edges:
             return None
-        return DoorFinder(self.domain, side=options.side or "any", traffic=options.traffic or "right")
+        return DoorFinder(self.domain, side=stops.side or "any", traffic=stops.traffic or "right")
 
     def end(self, role: str) -> Located:
         """The start or the goal; of the first trip where there are several."""
-        option, trips = f"--{role}", self.content.trips
+        option, trips = role, self.content.trips
         listed = next((place for place in self.listed if place.role == role), None)
-        wanted: str | Place | None = getattr(self.options, role) or listed
+        wanted: str | Place | None = getattr(self.wanted, role) or listed
         if wanted is not None:
             if len(trips) > 1:
                 raise InvalidInputError(wanted.origin if isinstance(wanted, Place) else option, _ONE_TRIP_ONLY)
@@ -467,32 +390,37 @@ class _PlaceFinder:
             label = getattr(trips[0], role)
             self.domain.node(label, field=option)
             return self._known_node(label, f"trip.{role}")
+        if role == "goal" and (self.wanted.start or any(place.role == "start" for place in self.listed)):
+            return self.end("start")  # a round trip
         kind = "cell" if self.domain.grid is not None else "node" if self.domain.streets is None else "place"
-        example = f"a {kind} such as {option} {example_text(self.domain)}"
+        example = f"a {kind} such as {example_text(self.domain)}"
         raise InvalidInputError(option, f"{example}: the file does not say where the trip goes")
 
     def candidates(self, start: Located, goal: Located) -> list[Located]:
         """The candidates; a listed place that is the start or the goal is none."""
-        options = self.options
-        if options.candidates is not None and options.random_candidates is not None:
-            raise InvalidInputError("--candidates", "either --candidates or --random-candidates, not both")
-        if options.candidates is not None:
-            return [self._find(text, "--candidates") for text in self._split(options.candidates)]
-        if options.random_candidates is not None:
+        wanted = self.wanted
+        if wanted.candidates is not None and wanted.random_candidates is not None:
+            raise InvalidInputError("candidates", "either `candidates` or `random_candidates`, not both")
+        if wanted.candidates is not None:
+            typed = self._split(wanted.candidates) if isinstance(wanted.candidates, str) else wanted.candidates
+            return self._find_all(typed, "candidates")
+        if wanted.random_candidates is not None:
             domain = self.domain
             if domain.streets is not None:  # the map with the doors of the trip, where nobody else has one yet
                 domain, (start, goal) = open_located(domain, [start, goal])
                 check_way(domain, start, goal)
-            drawn = draw_candidates(domain, start.label, goal.label, options.random_candidates, seed=options.seed)
-            return [self._known_node(label, "--random-candidates") for label in drawn]
+            drawn = draw_candidates(domain, start.label, goal.label, wanted.random_candidates, seed=self.seed)
+            return [self._known_node(label, "random_candidates") for label in drawn]
         ends = {place.name for place in (start, goal)} - {None}
         listed = [place for place in self.listed if place.role == "candidate" and place.name not in ends]
         if listed:
-            return [self._find(place, "--places") for place in listed]
+            return self._find_all(listed, "places")
         if self.content.candidates is None:
-            sample = '"LAT,LON LAT,LON ..." or --places FILE' if self.domain.streets is not None else '"R,C R,C ..."'
-            expected = f"the possible transit points as {sample}, or --random-candidates N"
-            raise InvalidInputError("--candidates", expected)
+            sample = (
+                '"LAT,LON LAT,LON ..." or a table of `places`' if self.domain.streets is not None else '"R,C R,C ..."'
+            )
+            expected = f"the possible transit points as {sample}, or a number of `random_candidates`"
+            raise InvalidInputError("candidates", expected)
         return [self._known_node(label, "candidates") for label in self.content.candidates]
 
     def _split(self, text: str) -> list[str]:
@@ -507,6 +435,15 @@ class _PlaceFinder:
             return [part for part in text.split(";") if part.strip()]
         return re.sub(r"\s*,\s*", ",", text).split()
 
+    def _find_all(self, places: Sequence[str | Place], field: str) -> list[Located]:
+        """Places that were typed or listed; all that are not found are told of at once."""
+        problems, found = Problems(), []
+        for place in places:
+            with problems.collecting():
+                found.append(self._find(place, field))
+        problems.raise_all()
+        return found
+
     def _find(self, place: str | Place, field: str) -> Located:
         """A place that was typed or listed."""
         known = self._located.get(place.origin) if isinstance(place, Place) else None
@@ -518,7 +455,7 @@ class _PlaceFinder:
             self.domain,
             place,
             field=field,
-            far_m=self.options.snap_warning,
+            far_m=self.far_m,
             places=self.known,
             doors=self.doors,
             gazetteer=self._gazetteer,
@@ -529,52 +466,111 @@ class _PlaceFinder:
         return Located(label, name or label_text(label), name, origin=field)
 
 
-def _visibility(stated: Visibility, options: InstanceOptions) -> Visibility:
-    radius, measure = options.radius, options.radius_measure
-    if radius is not None and options.sight is not None:
-        raise InvalidInputError("--radius", "either --radius or --sight, not both")
+def _listed_places(given: str | tuple[str, ...]) -> list[Place]:
+    """The places of a table, or of a list in a problem file."""
+    if not isinstance(given, tuple):
+        return read_places(given)
+    return [Place(None, node=text, role="candidate", origin=f"places, number {at}") for at, text in enumerate(given, 1)]
+
+
+def _visibility(stated: Visibility, stops: StopsSpec) -> Visibility:
+    radius, measure = stops.seen_within, stops.seen_measure
+    if radius is not None and stops.line_of_sight is not None:
+        raise InvalidInputError("seen_within", "either `seen_within` or `line_of_sight`, not both")
     if measure is not None:
-        check_name("--radius-measure", measure, MEASURES)
-    if options.sight is not None:
+        check_name("seen_measure", measure, MEASURES)
+    if stops.line_of_sight is not None:
         if measure is not None:
-            raise InvalidInputError("--radius-measure", "--radius, and not --sight")
-        return LineOfSight(options.sight)
+            raise InvalidInputError("seen_measure", "`seen_within`, and not `line_of_sight`")
+        return LineOfSight(stops.line_of_sight)
     if radius is None and measure is None:
         return stated
     if isinstance(stated, WithinDistance):
         radius = stated.radius if radius is None else radius
         measure = measure or stated.measure
     if radius is None:
-        raise InvalidInputError("--radius-measure", "--radius as well: how far a candidate is seen")
+        raise InvalidInputError("seen_measure", "`seen_within` as well: how far a candidate is seen")
     return WithinDistance(radius, measure or "cost") if radius else AtNode()
 
 
-def _tell_seconds(domain: Domain, options: InstanceOptions, privacy: Privacy) -> None:
-    """Ask back where an ell that was typed looks like metres and counts as seconds."""
+def _tell_seconds(domain: Domain, wanted: PrivacySpec, privacy: Privacy, run: Run) -> None:
+    """Ask back where a distance that was typed without its unit looks like metres and counts as seconds."""
     in_seconds = domain.streets is not None and domain.streets.unit == "seconds" and privacy.measure == "cost"
-    if in_seconds and options.ell is not None and options.ell_measure is None and options.ell >= _MANY_SECONDS:
-        remark(f"ell is {options.ell:g} s; did you mean --ell-measure driving? (--ell-measure cost if not)")
+    is_bare = wanted.apart is not None and wanted.apart_measure is None and _is_number(wanted.apart)
+    if in_seconds and is_bare and privacy.ell >= _MANY_SECONDS:
+        run.warn(f'places must be {privacy.ell:g} s apart; did you mean "{privacy.ell:g} m driving"?')
 
 
-def _privacy_changes(domain: Domain, options: InstanceOptions) -> dict[str, Any]:
-    """What was typed of the privacy wanted."""
-    names = ("k", "risk", "ell", "spread", "mechanism")
-    changes = {name: value for name in names if (value := getattr(options, name)) is not None}
+def _privacy_changes(domain: Domain, wanted: PrivacySpec) -> dict[str, Any]:
+    """What was asked for of the privacy wanted."""
+    names = ("k", "risk", "spread", "mechanism")
+    changes = {name: value for name in names if (value := getattr(wanted, name)) is not None}
     if "risk" in changes:
         if "k" in changes:
-            raise InvalidInputError("--risk", "either -k or --risk, not both")
+            raise InvalidInputError("risk", "either `k` or `risk`, not both")
         changes["k"] = None
     elif "k" in changes:
         changes["risk"] = None
-    if options.mechanism == "randomised" and options.spread == "witness":
-        raise InvalidInputError("--spread", "all-pairs for a randomised playbook", options.spread)
-    if options.m is not None:
-        try:
-            changes["m"] = None if options.m == "inf" else int(options.m)
-        except ValueError:
-            raise InvalidInputError("--m", "a whole number >= 1, or inf", options.m) from None
-    if options.ell_measure is not None:
-        check_name("--ell-measure", options.ell_measure, MEASURES)
-        check_measurable(domain, options.ell_measure, "--ell-measure")
-        changes["measure"] = options.ell_measure
+    if wanted.mechanism == "randomised" and wanted.spread == "witness":
+        raise InvalidInputError("spread", "all-pairs for a randomised playbook", wanted.spread)
+    if wanted.until is not None:
+        changes["m"] = read_until(wanted.until)
+    if wanted.apart is not None:
+        changes["ell"], measure = read_distance(wanted.apart, domain)
+        if measure is not None:
+            if wanted.apart_measure not in (None, measure):
+                expected = f"nothing, or {measure}, as `apart` says"
+                raise InvalidInputError("apart_measure", expected, wanted.apart_measure)
+            changes["measure"] = measure
+    if wanted.apart_measure is not None:
+        check_name("apart_measure", wanted.apart_measure, MEASURES)
+        changes["measure"] = wanted.apart_measure
+    if "measure" in changes:
+        check_measurable(domain, changes["measure"], "apart_measure")
     return changes
+
+
+def read_until(text: str) -> int | None:
+    """For how many nodes places stay hidden; ``None`` for the whole route."""
+    if str(text).strip().lower() in ("end", "inf"):
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidInputError("until", "a whole number of nodes >= 1, or end", text) from None
+
+
+def read_distance(text: str, domain: Domain) -> tuple[float, str | None]:
+    """A distance as people write it, and what it is measured in where they say it: ``8``, ``300 m``, ``5 min``.
+
+    Metres are driven on streets, unless ``straight`` or ``walking`` stands behind them. Minutes and seconds are the
+    costs of a network in seconds. Steps are the cost of a grid.
+    """
+    wanted = re.fullmatch(r"\s*([0-9.e+-]+|inf|nan)\s*([a-z]*)\s*([a-z]*)\s*", str(text).lower())
+    number, unit, way = wanted.groups() if wanted is not None else ("", "", "")
+    if not _is_number(number):
+        raise InvalidInputError("apart", 'a distance such as 8, "300 m", "300 m straight" or "5 min"', text)
+    value = float(number)
+    if unit in ("", "steps", "step") and not way:
+        return value, None
+    if unit in ("s", "sec", "seconds", "min", "minutes") and not way:
+        if domain.streets is None or domain.streets.unit != "seconds":
+            raise InvalidInputError("apart", "a distance: only on street networks that cost seconds it is a time", text)
+        return value * (60 if unit.startswith("min") else 1), "cost"
+    if unit in ("m", "metres", "meters", "km") and way in ("", *MEASURES):
+        metres = value * (1000 if unit == "km" else 1)
+        if domain.streets is None:
+            anchor = None if domain.grid is None else domain.grid.anchor
+            if way or anchor is None:
+                raise InvalidInputError("apart", "a number: this map has no metres", text)
+            return metres / anchor.cell_m, None
+        return metres, way or "driving"
+    raise InvalidInputError("apart", 'a distance such as 8, "300 m", "300 m straight" or "5 min"', text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

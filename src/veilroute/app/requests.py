@@ -1,0 +1,358 @@
+"""What a user can ask for, as data: the same fields are options, keys of a problem file, Python and the studio's JSON.
+
+A request is plain: texts, numbers and paths, as a person would give them. ``None`` means that nobody has said anything,
+and then the file that is planned decides, or what is usual. The text below a field is the help of its option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+#: Where a value came from, for ``plan --explain``: nobody has said it, the problem file has, or the caller.
+USUAL, FILE, CALLER = "usual", "file", "caller"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProblemSpec:
+    """The map, and the places on it."""
+
+    map: Path | None = None
+    """The map: an .osm.pbf extract, a network, a grid or an instance. In place of PROBLEM."""
+
+    places: str | tuple[str, ...] | None = None
+    """A table of places (.xlsx, .csv, .geojson, .kml, .gpx, ...): where the stop could be, the start, the goal."""
+
+    candidates: str | tuple[str, ...] | None = None
+    """The possible stops in one line: "PLACE PLACE ...", or with semicolons between them."""
+
+    random_candidates: int | None = None
+    """Draw this many possible stops at random instead."""
+
+    start: str | None = None
+    """Where the trip starts: an address, a name, LAT,LON, or ROW,COLUMN on a grid."""
+
+    goal: str | None = None
+    """Where the trip ends. [the start]"""
+
+    seed: int | None = None
+    """For everything that is drawn at random. [0]"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopsSpec:
+    """How a stop is made, and from where it is seen."""
+
+    at: str | None = None
+    """Where a place on streets is: at its door, or at the next junction. [door]"""
+
+    side: str | None = None
+    """Which traffic passes a door: any, or kerb for that on its own side of the road. [any]"""
+
+    traffic: str | None = None
+    """On which side people drive, for side = kerb: right or left. [right]"""
+
+    warn_beyond: float | None = None
+    """Warn if the nearest street is further away than this, in metres. [100]"""
+
+    seen_within: float | None = None
+    """How near the vehicle must come to a place: at most this far. [0: it stops there]"""
+
+    seen_measure: str | None = None
+    """What seen_within is measured in: cost; or metres: driving, walking or straight, on streets. [cost]"""
+
+    line_of_sight: float | None = None
+    """A place is served from wherever it can be seen, at most this far away (grids)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridSpec:
+    """How a grid is read."""
+
+    movement: int | None = None
+    """Moves on a .map: 4 or 8. [4]"""
+
+    scenario: int | None = None
+    """Which line of a .scen file, from 0. [0]"""
+
+    origin: str | None = None
+    """Where on earth a grid lies: LAT,LON of its north-west corner; with cell."""
+
+    cell: float | None = None
+    """How wide a cell of that grid is, in metres."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacySpec:
+    """What an observer must not find out."""
+
+    k: int | None = None
+    """An observer must still have at least this many possible stops to choose from. [2]"""
+
+    apart: str | None = None
+    """How far apart these must be: 8, "300 m", "300 m straight", "5 min". [0: different places]"""
+
+    apart_measure: str | None = None
+    """What a bare number of apart is measured in: cost; or metres: driving, walking or straight. [cost]"""
+
+    until: str | None = None
+    """Until when places stay hidden: end, or a number of nodes of the route. [end]"""
+
+    spread: str | None = None
+    """witness: some k places of a group are far apart. all-pairs: all of them are. [witness]"""
+
+    risk: float | None = None
+    """In place of k: how sure an observer who saw the route can be of any one area, between 0 and 1."""
+
+    prior: Path | None = None
+    """How likely each place is to be the stop: a table of place and weight."""
+
+    mechanism: str | None = None
+    """partition: each place is in one group. randomised: in several, of which one is drawn. [partition]"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodSpec:
+    """How the plan is searched for."""
+
+    planner: str | None = None
+    """optimal, pbp, m-pbp, cbp, rbp, constructive, reuse, fleet, or a plug-in's. [optimal]"""
+
+    partitioner: str | None = None
+    """For pbp and m-pbp: exact, local-search, merge-bb, df-bb or naive. [exact]"""
+
+    merge_order: str | None = None
+    """For merge-bb: cost-asc or random. [cost-asc]"""
+
+    heuristic: str | None = None
+    """For merge-bb, df-bb and naive: tunnel, blind, singleton, tree or tour. [tunnel]"""
+
+    engine: str | None = None
+    """For merge-bb, df-bb and naive, how covering walks are found: astar or fields. [astar]"""
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Further parameters of a planner or partitioner, also of a plug-in's."""
+
+    objective: str | None = None
+    """What to keep small: mac (the average ratio of detours) or total (their sum). [mac]"""
+
+    reuse: Path | None = None
+    """Keep the groups of this earlier playbook, for a new trip."""
+
+    purpose: str | None = None
+    """Groups for single trips, or for the tours of a fleet: trips or fleet. [trips]"""
+
+    orders_per_day: float | None = None
+    """With purpose = fleet: how many places order on a day. [15 % of them]"""
+
+    customers: Path | None = None
+    """With purpose = fleet: a table of when places can be visited and how often they order."""
+
+    contingencies: str | None = None
+    """Also plan what to do if one of these roads is closed, or one of the "worst N"."""
+
+    time_limit: str | None = None
+    """Stop after this many seconds with the best plan so far; none lifts the limit. [300]"""
+
+    workers: str | None = None
+    """Threads on this machine, or the address of a Dask scheduler. [one for each core]"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerSpec:
+    """Earlier plans that an observer could combine with this one."""
+
+    file: Path | None = None
+    """Plan under this ledger: places stay hidden even from an observer who links its trips with this one."""
+
+    since: str | None = None
+    """Assume that nobody can link trips before this day (YYYY-MM-DD)."""
+
+    enter: bool = False
+    """Enter the playbook in the ledger as well, in use from today."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProblemRequest:
+    """A map with its places, how stops are made, and the privacy that is wanted."""
+
+    problem: ProblemSpec = ProblemSpec()
+    privacy: PrivacySpec = PrivacySpec()
+    stops: StopsSpec = StopsSpec()
+    grid: GridSpec = GridSpec()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanRequest:
+    """Plan this map with these places and this privacy, by this method, under this ledger."""
+
+    problem: ProblemSpec = ProblemSpec()
+    privacy: PrivacySpec = PrivacySpec()
+    stops: StopsSpec = StopsSpec()
+    grid: GridSpec = GridSpec()
+    method: MethodSpec = MethodSpec()
+    ledger: LedgerSpec = LedgerSpec()
+
+    @property
+    def asked(self) -> ProblemRequest:
+        """The part that says what the problem is."""
+        return ProblemRequest(problem=self.problem, privacy=self.privacy, stops=self.stops, grid=self.grid)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest:
+    """What several privacies cost on one problem, side by side."""
+
+    asked: ProblemRequest = ProblemRequest()
+    ks: tuple[int, ...] = ()  #: values of k; 2 to 5 if no k and no risk is named
+    risks: tuple[float, ...] = ()
+    aparts: tuple[float, ...] = ()
+    untils: tuple[int | None, ...] = ()  #: ``None`` is the whole route
+    mechanism: str = "both"
+    time_limit_s: float | None = 300.0  #: for each point
+    playbooks: Path | None = None  #: a folder for the playbook of each point
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditRequest:
+    """Play the observer: of one playbook, or of several whose trips are linked."""
+
+    playbooks: tuple[Path, ...] = ()
+    against: ProblemRequest | None = None  #: what was meant; map, places and privacy are compared
+    prior: Path | None = None  #: how likely places are to this observer
+    ledger: Path | None = None  #: link the trips of all its playbooks
+    trips: str | None = None  #: without a ledger: occasional, or expected every day
+    domain: Path | None = None  #: the map, if the playbook holds only its hash
+    movement: int = 4  #: moves on that map
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskRequest:
+    """What a playbook tells an observer who knows how likely each place is."""
+
+    playbook: Path
+    prior: Path | None = None
+    observer: str | None = None  #: also let this one guess: counting, bayesian or goal-recognition
+    domain: Path | None = None
+    movement: int = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportRequest:
+    """A playbook as a picture, a page, routes, tables or a report: by the ending of the file."""
+
+    playbook: Path
+    out: Path
+    trip: int | None = None
+    dwell_s: float | None = None
+    depart: str | None = None  #: HH:MM
+    domain: Path | None = None
+    movement: int = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneRequest:
+    """What the studio draws of a map, a problem or a playbook."""
+
+    file: Path
+    asked: ProblemRequest = ProblemRequest()
+    domain: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplanRequest:
+    """The rest of a class's route where roads are closed."""
+
+    playbook: Path
+    number: int  #: of the class, from 1
+    at: str  #: the node where the vehicle is
+    position: int | None = None
+    trip: int = 0
+    closed: str = ""  #: roads: a street's name, or two places as A,B or A>B; semicolons between them
+    closed_nodes: str = ""
+    costs: Path | None = None
+    choice: str | None = None  #: go-on or give-up, if too few places stay covered
+    after: Path | None = None
+    domain: Path | None = None
+    movement: int = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetTerms:
+    """What is public about a day of a fleet. ``None`` is what ``terms`` says, or what is usual."""
+
+    vehicles: int | None = None
+    capacity: int | None = None
+    customers: Path | None = None
+    demand: int | None = None
+    service: float | None = None  #: minutes of a stop
+    shift: str | None = None  #: HH:MM, or minutes
+    depart: str | None = None  #: HH:MM
+    speed: float | None = None  #: km/h
+    depots: str | None = None
+    is_open: bool = False  #: days end at the last stop
+    iterations: int | None = None
+    seed: int | None = None
+    pad_to: int | None = None
+    always: str | None = None
+    rate: float | None = None
+    terms: Path | None = None  #: those of an earlier day
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetRequest:
+    """Tours past every member of every class that holds an order. What is secret comes as numbers of classes alone."""
+
+    playbook: Path
+    public: FleetTerms = FleetTerms()
+    touched: str | None = None  #: the numbers of the classes that hold an order: "1,5"
+    out: Path | None = None  #: a folder for the files of the day
+    key: Path | None = None
+    occasion: str = ""
+    ledger: Path | None = None
+    date: str | None = None
+    domain: Path | None = None
+    movement: int = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerCheckRequest:
+    """What linked trips leave of everybody in a ledger."""
+
+    ledger: Path
+    since: str | None = None
+
+
+#: The letters of the paper and names that existed before, and the keys that took their place.
+OLD_KEYS = {
+    "ell": "apart",
+    "ell_measure": "apart_measure",
+    "m": "until",
+    "snap": "at",
+    "snap_warning": "warn_beyond",
+    "radius": "seen_within",
+    "radius_measure": "seen_measure",
+    "sight": "line_of_sight",
+    "option": "options",
+    "for": "purpose",
+    "dask": "workers",
+}
+
+
+def sections(kind: type) -> dict[str, type]:
+    """The parts of a request by their names in a problem file; the keys of ``problem`` stand at its top."""
+    found = {}
+    for each in fields(kind):
+        if is_dataclass(each.default) and not isinstance(each.default, type):
+            found[each.name] = type(each.default)
+    return found
+
+
+def values(request: Any) -> Iterator[tuple[str, str, Any]]:
+    """Each part, key and value of a request."""
+    for part in sections(type(request)):
+        spec = getattr(request, part)
+        for each in fields(spec):
+            yield part, each.name, getattr(spec, each.name)

@@ -1,0 +1,199 @@
+"""From requests to options: each field of a request is an option, with the text below it as its help."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+
+from cyclopts import App, Parameter
+
+from veilroute.app.problem_file import is_problem_file, overlay, override, read_problem
+from veilroute.app.requests import sections
+from veilroute.base.errors import InvalidInputError
+from veilroute.cli.keys import NAMES, heading
+
+_Request = TypeVar("_Request")
+
+#: What `plan` shows; everything else is a key of the problem file, and `plan --help-all` lists it.
+SHOWN = {
+    "Problem": ("map", "places", "candidates", "random_candidates", "start", "goal"),
+    "Privacy": ("k", "apart", "until", "spread", "risk", "prior", "mechanism"),
+    "Ledger": ("file", "enter"),
+    "Method": ("planner", "time_limit", "workers", "seed"),
+}
+PlaybookArgument = Annotated[Path, Parameter(name="PLAYBOOK", help="A playbook made by `veilroute plan`.")]
+DomainOption = Annotated[
+    Path | None,
+    Parameter(metavar="FILE", help="The map or instance file, when the playbook holds only its hash."),
+]
+MovementOption = Annotated[int, Parameter(metavar="4|8", help="Moves on the --domain map.")]
+FileArgument = Annotated[
+    Path, Parameter(name="PROBLEM", help="A problem file (.toml), a map (.osm.pbf, .map), a network or an instance.")
+]
+
+SetOption = Annotated[
+    tuple[str, ...] | None,
+    Parameter(
+        name="--set", negative=(), group=heading("Method"), help="KEY=VALUE for any key of a problem file; repeatable."
+    ),
+]
+
+
+@cache
+def texts_of(kind: type) -> dict[str, str]:
+    """The text below each field of a dataclass."""
+    (node,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(node, ast.ClassDef)
+    found = {}
+    for one, following in zip(node.body, node.body[1:], strict=False):
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and isinstance(following, ast.Expr):
+            found[one.target.id] = str(ast.literal_eval(following.value))
+    return found
+
+
+def takes_request(
+    kind: type, *, shown: Mapping[str, Sequence[str]] | None = None, without: Sequence[str] = ()
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command the options of a request; it is called with the request in place of them.
+
+    Options that are not ``shown`` are hidden in its help, and understood all the same. A key in ``without`` is left to
+    the command itself.
+    """
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        own = inspect.signature(command, eval_str=True).parameters
+        added: dict[str, tuple[str, str]] = {}  # by the parameter: part and key
+        parameters: list[inspect.Parameter] = []
+        unfolded: list[inspect.Parameter] = []
+        for part, spec in sections(kind).items():
+            hints, texts = get_type_hints(spec), texts_of(spec)
+            for each in fields(spec):
+                if each.name in without:
+                    continue
+                group = next((name for name, keys in (shown or {}).items() if each.name in keys), None)
+                name = each.name if part != "ledger" or each.name != "file" else "ledger"
+                is_shown = shown is None or group is not None
+                about = (name, hints[each.name], texts[each.name])
+                parameters.append(_parameter(*about, group, is_shown=is_shown))
+                unfolded.append(_parameter(*about, group or "More", is_shown=True))
+                added[name] = (part, each.name)
+
+        def run(*files: Path, **given: Any) -> int:
+            asked: dict[str, dict[str, Any]] = {}
+            for name, (part, key) in added.items():
+                value = given.pop(name, None)
+                if value is not None and value is not False:
+                    asked.setdefault(part, {})[key] = _value(key, value)
+            request = kind(**{part: sections(kind)[part](**values) for part, values in asked.items()})
+            return command(*files, request=request, **given)
+
+        mine = [each for name, each in own.items() if name != "request"]
+        front = [each for each in mine if each.kind != inspect.Parameter.KEYWORD_ONLY]
+        rest = [each for each in mine if each not in front]
+        _sign(run, command, [*front, *parameters, *rest])
+
+        def help_all(*files: Path, **given: Any) -> int:
+            return run(*files, **given)
+
+        _sign(help_all, command, [*front, *unfolded, *map(_unhidden, rest)])
+        run.help_all = help_all  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _sign(made: Callable[..., int], command: Callable[..., int], parameters: Sequence[inspect.Parameter]) -> None:
+    """Let a function look like a command with these parameters, for what reads its signature."""
+    made.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    made.__annotations__ = {each.name: each.annotation for each in parameters}
+    made.__doc__, made.__name__, made.__module__ = command.__doc__, command.__name__, command.__module__
+
+
+def _unhidden(parameter: inspect.Parameter) -> inspect.Parameter:
+    """The same option, shown in help."""
+    kind, *about = get_args(parameter.annotation) or (parameter.annotation,)
+    shown = [Parameter.combine(each, Parameter(show=True)) if isinstance(each, Parameter) else each for each in about]
+    return parameter.replace(annotation=Annotated[kind, *shown] if shown else kind)
+
+
+def _parameter(name: str, hint: Any, text: str, group: str | None, *, is_shown: bool) -> inspect.Parameter:
+    kind: Any = (
+        bool if hint is bool else float | None if hint == float | None else int | None if hint == int | None else None
+    )
+    if kind is None:
+        kind = Path | None if hint == (Path | None) or name == "places" else str | None
+    default: Any = False if hint is bool else None
+    if name == "options":
+        kind, default = tuple[str, ...] | None, None
+    about = Parameter(
+        name=("--option",) if name == "options" else NAMES.get(name, ("--" + name.replace("_", "-"),)),
+        help=text.replace("\n", " "),
+        group=None if group is None else heading(group),
+        show=is_shown,
+        show_default=False,
+        allow_leading_hyphen=bool(kind == (str | None)),
+        negative=(),
+    )
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
+
+
+def _value(key: str, value: Any) -> Any:
+    return read_options(value) if key == "options" else str(value) if key == "places" else value
+
+
+def read_options(texts: Sequence[str]) -> dict[str, Any]:
+    """NAME=VALUE as it is typed: whole numbers, numbers, yes and no, or text."""
+    from veilroute.base.registry import read_option
+
+    found: dict[str, Any] = {}
+    for name, value in map(read_option, texts):
+        if name in found:
+            raise InvalidInputError("--option", f"{name} only once", value)
+        found[name] = value
+    return found
+
+
+def complete(
+    request: _Request, files: Sequence[Path], settings: Sequence[str] | None = None
+) -> tuple[_Request, _Request | None]:
+    """The whole request: what was typed, over ``--set``, over the problem file; and what that file says."""
+    said = None
+    if settings:
+        request = overlay(override(type(request)(), dict(map(_read_setting, settings))), request)
+    if files and is_problem_file(files[0]):
+        said = read_problem(files[0], type(request))
+        return overlay(said, request), said
+    if files:
+        request = overlay(override(type(request)(), {"map": files[0]}), request)
+    return request, None
+
+
+def _read_setting(text: str) -> tuple[str, Any]:
+    """KEY=VALUE with any key of a problem file, with its part or without; the value as TOML has it, or else as text."""
+    key, equals, written = text.partition("=")
+    if not equals:
+        raise InvalidInputError("--set", "KEY=VALUE, such as --set partitioner=merge-bb", text)
+    try:
+        value = tomllib.loads(f"value = {written}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = written.strip()
+    return key.strip().rpartition(".")[2], value
+
+
+def group(name: str, text: str = "") -> App:
+    """A command, or several under one name."""
+    return App(
+        name=name if name == "veilroute" else f"veilroute {name}",
+        help=text or None,
+        default_parameter=Parameter(negative=(), show_default=False, allow_repeating=True),
+        version_flags=(),
+        help_format="plaintext",
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
+    )
