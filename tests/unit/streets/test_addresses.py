@@ -50,7 +50,7 @@ def test_a_street_is_its_middle_and_parts_far_away_are_several() -> None:
     assert town.streets is not None
     moved = town.streets.lonlat.copy()
     moved[3] = (24.99, 60.172)  # the eastern end of Pohjoiskatu
-    with pytest.raises(vr.InvalidInputError, match="one place, and there are Pohjoiskatu"):
+    with pytest.raises(vr.InvalidInputError, match="'Pohjoiskatu' is at 2 places on the map"):
         find("Pohjoiskatu", replace(town, streets=replace(town.streets, lonlat=moved)))
 
 
