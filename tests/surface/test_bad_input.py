@@ -16,7 +16,7 @@ ENDS = ("--start", "1,18", "--goal", "32,60")
 GOOD = (*ENDS, "--random-candidates", "6")
 TOWN_ENDS = ("--start", "60.17,24.94", "--goal", "60.171,24.942")
 TOWN_GOOD = (*TOWN_ENDS, "--candidates", "60.17,24.942 60.171,24.94")
-SWAPPED = "this looks like longitude,latitude, so write 60.17,24.94"
+SWAPPED = "The latitude comes first, then the longitude. Did you mean '60.17,24.94'?"
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def city(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--start", "60;17;24;94", *TOWN_GOOD[2:]), ("--start", "LAT,LON", "a street (the network has no addresses)")),
-        (("--start", "Kamppi", *TOWN_GOOD[2:]), ("--start", "a name in --places", "Kamppi")),
+        (("--start", "60;17;24;94", *TOWN_GOOD[2:]), ("--start", "LAT,LON", "a street (this map has no addresses)")),
+        (("--start", "Kamppi", *TOWN_GOOD[2:]), ("--start", "the name of a place", "Kamppi")),
         (TOWN_ENDS, ("--candidates", "LAT,LON LAT,LON", "--places FILE", "--random-candidates N")),
         ((*TOWN_ENDS, "--candidates", "2 60.17,24.94"), ("60.17,24.94 and 60.17,24.94 are both at junction 1",)),
         ((*TOWN_GOOD, "--side", "kerb", "--ell-measure", "walking"), ("--side", "any", "crosses the street")),

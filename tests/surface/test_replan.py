@@ -95,9 +95,9 @@ def test_nothing_is_chosen_or_written_where_too_few_stay(command: Command, town:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--closed", "101"], "--closed: expected roads as two nodes, A,B or A>B"),
-        (["--closed", "nowhere,101"], "--closed: expected LAT,LON such as"),
-        ([], "--closed: expected roads as A,B or A>B, or --closed-nodes, or --costs"),
+        (["--closed", "101"], "--closed: '101' was not found. Name a road by a street's name, or two places"),
+        (["--closed", "nowhere,101"], "--closed: 'nowhere' was not found. Write LAT,LON such as"),
+        ([], "--closed: expected roads by a street's name, A,B or A>B, or --closed-nodes, or --costs"),
         (["--closed", "101,102", "--go-on", "--give-up"], "--go-on: expected either --go-on or --give-up"),
         (["--closed", "101,102", "-o", "rest.pdf"], "replan format: expected one of"),
         (["--closed", "101,102", "--after", "town.json"], "town.json: not a replan"),

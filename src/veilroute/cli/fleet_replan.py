@@ -26,7 +26,7 @@ from veilroute.cli.console import (
     remark,
 )
 from veilroute.cli.day_files import DAY_FILE, check_folder, write_day
-from veilroute.cli.replan import enter, find_node, read_roads, split_items
+from veilroute.cli.replan import enter, find_nodes, read_roads
 from veilroute.domain.geography import cost_text
 from veilroute.fleet.dispatch import redispatch
 from veilroute.formats.tables import read_edge_costs
@@ -50,9 +50,9 @@ def run_fleet_replan(
     ),
     broken: str = Option("", metavar="'2 ...'", help="Vehicles that have broken down, from 1."),
     closed: str = Option(
-        "", metavar="'A,B C,D ...'", help="Closed roads; A,B in both directions, A>B from A to B only."
+        "", metavar="'STREET; A,B; ...'", help="Closed roads: a street's name, or two places; A>B from A to B only."
     ),
-    closed_nodes: str = Option("", metavar="'A B ...'", help="Closed nodes, with all roads to them and away."),
+    closed_nodes: str = Option("", metavar="'A; B; ...'", help="Closed nodes, with all roads to them and away."),
     costs: Path | None = Option(None, metavar="FILE", help="What edges cost now: CSV with from,to,cost."),
     go_on: bool = Option(False, "--go-on", help="Visit who is left of classes that fall short."),
     give_up: bool = Option(False, "--give-up", help="Visit nobody else of classes that fall short."),
@@ -95,7 +95,7 @@ def run_fleet_replan(
         raise InvalidInputError("--at", "HH:MM, or --positions: where the vehicles are")
     roads, one_way = read_roads(book, closed)
     new_costs = [] if costs is None else read_edge_costs(costs, book.problem.domain, book.names)
-    shut = [find_node(book, text, "--closed-nodes") for text in split_items(closed_nodes)]
+    shut = find_nodes(book, closed_nodes, "--closed-nodes")
     try:
         with live_progress("replanning") as progress:
             found = redispatch(

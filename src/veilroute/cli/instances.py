@@ -6,7 +6,6 @@ comes from the options, else from the instance; for places, a file of them comes
 
 import inspect
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -41,8 +40,10 @@ from veilroute.streets.places import (
     check_way,
     example_text,
     open_located,
+    shared_doors,
     typed_coordinates,
 )
+from veilroute.streets.roads import split_places
 
 NETWORKS = (".npz", ".graphml", ".gr", ".csv", ".xlsx")
 _MAYBE_NETWORKS = (*NETWORKS, ".gz", ".osm", ".pbf", ".bz2")  # the reader of networks knows what to say about these
@@ -351,12 +352,18 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     if num_typed_ends and domain.streets is not None:
         check_way(domain, start, goal)
     if are_typed and domain.streets is not None:
-        check_distinct(domain, start, goal, candidates)
+        problems = Problems()
+        with problems.collecting():
+            check_distinct(domain, start, goal, candidates)
         match visibility:
             case WithinDistance(_, "straight") | Explicit():
                 pass  # a candidate may be seen from streets that are not joined to its own
             case _:
-                check_joined(domain, start, candidates)
+                with problems.collecting():
+                    check_joined(domain, start, candidates)
+        problems.raise_all()
+        for line in shared_doors(domain, candidates):
+            remark(line)
     if len(trips) < 2:
         trips = [Trip(start.label, goal.label, trips[0].weight if trips else 1.0)]
     # Of two names for a node the first counts; names come in the order of the places, then of the file.
@@ -439,6 +446,10 @@ class _PlaceFinder:
             if is_open[place.role or "candidate"]:
                 with problems.collecting():
                     self._located[place.origin] = self._locate(place, "--places")
+        for role, typed in (("start", options.start), ("goal", options.goal)):
+            if typed is not None and len(problems):  # else they are found in a moment
+                with problems.collecting():
+                    self._locate(typed, f"--{role}")
         problems.raise_all()
 
     def _door_finder(self) -> DoorFinder | None:
@@ -477,7 +488,12 @@ class _PlaceFinder:
         if options.candidates is not None and options.random_candidates is not None:
             raise InvalidInputError("--candidates", "either --candidates or --random-candidates, not both")
         if options.candidates is not None:
-            return [self._find(text, "--candidates") for text in self._split(options.candidates)]
+            problems, found = Problems(), []
+            for text in self._split(options.candidates):
+                with problems.collecting():
+                    found.append(self._find(text, "--candidates"))
+            problems.raise_all()
+            return found
         if options.random_candidates is not None:
             domain = self.domain
             if domain.streets is not None:  # the map with the doors of the trip, where nobody else has one yet
@@ -498,14 +514,14 @@ class _PlaceFinder:
     def _split(self, text: str) -> list[str]:
         """The parts of a list of places: separated by spaces, on street networks by semicolons if there are any.
 
+        Names of places may have spaces.
+
         One that ends with a semicolon has semicolons between its places on every map: whoever writes it for any map
         needs not know which it is.
         """
-        if self.domain.streets is None and not text.endswith(";"):
+        if self.domain.streets is None and ";" in text and not text.endswith(";"):
             return text.split()
-        if ";" in text:
-            return [part for part in text.split(";") if part.strip()]
-        return re.sub(r"\s*,\s*", ",", text).split()
+        return split_places(text, [place.name for place in self.known if place.name is not None])
 
     def _find(self, place: str | Place, field: str) -> Located:
         """A place that was typed or listed."""

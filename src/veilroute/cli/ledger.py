@@ -18,7 +18,7 @@ from veilroute.cli import console
 from veilroute.cli.beside import playbooks_beside
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, JsonOption, emit, emit_json, remark
 from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument, load_playbook
-from veilroute.cli.replan import find_node, read_roads, split_items
+from veilroute.cli.replan import find_nodes, read_roads
 from veilroute.domain.graph import Label, label_text
 from veilroute.ledger.composition import Account, Knowledge
 from veilroute.ledger.explain import Shortfall
@@ -203,10 +203,10 @@ def run_check(
 @app.command("what-if")
 def run_what_if(
     file: LedgerArgument,
-    remove: str = Option("", metavar="'PLACE PLACE ...'", help="Candidates who leave."),
-    add: str = Option("", metavar="'PLACE PLACE ...'", help="Places that join the candidates."),
+    remove: str = Option("", metavar="'PLACE; PLACE; ...'", help="Candidates who leave."),
+    add: str = Option("", metavar="'PLACE; PLACE; ...'", help="Places that join the candidates."),
     close: str = Option(
-        "", metavar="'A,B C,D ...'", help="Roads that are closed; A,B in both directions, A>B from A to B only."
+        "", metavar="'STREET; A,B; ...'", help="Closed roads: a street's name, or two places; A>B from A to B only."
     ),
     k: int | None = Option(None, "-k", help="Another k."),
     risk: float | None = Option(None, metavar="BETA", help="Another risk."),
@@ -235,8 +235,8 @@ def run_what_if(
     ledger = read_ledger(file)
     today = _playbook_of(ledger, playbook, domain, movement)
     places: dict[str, Any] = {
-        "remove": [find_node(today, text, "--remove") for text in split_items(remove)],
-        "add": [find_node(today, text, "--add") for text in split_items(add)],
+        "remove": find_nodes(today, remove, "--remove"),
+        "add": find_nodes(today, add, "--add"),
     }
     if close.strip():
         roads, one_way = read_roads(today, close, "--close")

@@ -72,7 +72,7 @@ def run_plan(
     ),
     contingencies: str | None = Option(
         None,
-        metavar="'A,B C,D'|'worst N'",
+        metavar="'STREET; A,B; ...'|'worst N'",
         help="Also plan what to do where one of these roads is closed, or one of the N that hurt most.",
     ),
     time_limit: TimeLimitOption = None,
@@ -313,7 +313,8 @@ def _with_contingencies(playbook: Playbook, wanted: str, watch: Watch) -> Playbo
         return with_contingencies(playbook, worst=int(worst[1]), watch=watch)
     roads, one_way = read_roads(playbook, wanted, field)
     if one_way or not roads:
-        raise InvalidInputError(field, "roads as A,B, closed in both directions, or worst N", wanted)
+        expected = "roads by a street's name or as A,B, closed in both directions, or worst N"
+        raise InvalidInputError(field, expected, wanted)
     return with_contingencies(playbook, roads, watch=watch)
 
 

@@ -1,6 +1,5 @@
 """`veilroute replan`: the rest of a class's route where a road is closed. It takes no secret."""
 
-import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from veilroute.base.errors import (
     BrokenPromiseError,
     FileFormatError,
     InvalidInputError,
+    Problems,
     UnknownMethodError,
     UnsafeLedgerError,
     listing,
@@ -42,6 +42,7 @@ from veilroute.ledger.ledger import Ledger, read_ledger
 from veilroute.model.closure import GIVE_UP, GO_ON, Pair, Replan, Way, replan_from_dict
 from veilroute.model.playbook import Playbook
 from veilroute.streets.places import Place, locate
+from veilroute.streets.roads import find_roads, split_places
 from veilroute.streets.sheets import closed_text, detour_parts, detour_text, members_text, sighting_text
 
 FORMAT = "veilroute-replan/1"
@@ -57,9 +58,9 @@ def run_replan(
     ),
     trip: int = Option(0, help="Which trip, from 0."),
     closed: str = Option(
-        "", metavar="'A,B C,D ...'", help="Closed roads; A,B in both directions, A>B from A to B only."
+        "", metavar="'STREET; A,B; ...'", help="Closed roads: a street's name, or two places; A>B from A to B only."
     ),
-    closed_nodes: str = Option("", metavar="'A B ...'", help="Closed nodes, with all roads to them and away."),
+    closed_nodes: str = Option("", metavar="'A; B; ...'", help="Closed nodes, with all roads to them and away."),
     costs: Path | None = Option(None, metavar="FILE", help="What edges cost now: CSV with from,to,cost."),
     after: Path | None = Option(
         None, metavar="FILE", help="The .json of the replan by which the vehicle goes already; its roads stay closed."
@@ -96,9 +97,11 @@ def run_replan(
         raise InvalidInputError("--out", f"a .json file: {only}")
     roads, one_way = read_roads(book, closed)
     new_costs = [] if costs is None else read_edge_costs(costs, book.problem.domain, book.names)
-    shut = [find_node(book, text, "--closed-nodes") for text in split_items(closed_nodes)]
+    shut = find_nodes(book, closed_nodes, "--closed-nodes")
     if not (roads or one_way or shut or new_costs or after):
-        raise InvalidInputError("--closed", "roads as A,B or A>B, or --closed-nodes, or --costs: what has changed")
+        raise InvalidInputError(
+            "--closed", "roads by a street's name, A,B or A>B, or --closed-nodes, or --costs: what has changed"
+        )
     from veilroute.planners.replan import replan  # here, because it loads kernels
 
     with live_progress("replanning"):
@@ -214,27 +217,18 @@ def read_replan(book: Playbook, path: Path) -> Replan:
 
 def read_roads(book: Playbook, text: str, field: str = "--closed") -> tuple[list[Pair], list[Pair]]:
     """The roads that were typed: those closed in both directions, and those in one."""
-    roads: list[Pair] = []
-    one_way: list[Pair] = []
-    for item in split_items(text):
-        ends, pairs = item.split(">"), one_way
-        if len(ends) == 1:
-            # A node may be typed with commas in it, as a cell is: then both have as many.
-            parts, pairs = item.split(","), roads
-            half = len(parts) // 2
-            ends = [",".join(parts[:half]), ",".join(parts[half:])] if len(parts) % 2 == 0 else []
-        if len(ends) != 2:
-            raise InvalidInputError(field, "roads as two nodes, A,B or A>B, with spaces or semicolons between", item)
-        tail, head = (find_node(book, end, field) for end in ends)
-        pairs.append((tail, head))
-    return roads, one_way
+    return find_roads(book.problem.domain, text, names=book.names, field=field, warn=remark)
 
 
-def split_items(text: str) -> list[str]:
-    """The items of a list: separated by spaces, or by semicolons if there are any."""
-    if ";" in text:
-        return [part.strip() for part in text.split(";") if part.strip()]
-    return re.sub(r"\s*([,>])\s*", r"\1", text).split()
+def find_nodes(book: Playbook, text: str, field: str) -> list[Label]:
+    """The nodes of a list; all that is wrong with it is told at once."""
+    problems = Problems()
+    found = []
+    for item in split_places(text, book.names.values()):
+        with problems.collecting():
+            found.append(find_node(book, item, field))
+    problems.raise_all()
+    return found
 
 
 def find_node(book: Playbook, text: str, field: str) -> Label:

@@ -168,8 +168,8 @@ class Gazetteer:
             raise InvalidInputError.saying(field, problem, name=name, did_you_mean=self._typed(spots))
         meant, why = self._perhaps(text, names)
         if not meant:
-            known = "an address or a name" if self._book.entries else "a street's name (this map has no addresses)"
-            why += f" Write {known} on this map, LAT,LON, or the id of a junction."
+            known = "an address on this map" if self._book.entries else "a street (this map has no addresses)"
+            why += f" Write the name of a place, {known}, LAT,LON, or the id of a junction."
         raise InvalidInputError.saying(field, f"{shown} was not found{why}", name=name, did_you_mean=meant)
 
     def street(self, text: str) -> tuple[str, ...]:
@@ -182,6 +182,29 @@ class Gazetteer:
             if keys:
                 return tuple(sorted({self._streets.names[i] for key in keys for i in self._street_ids[key]}))
         return ()
+
+    def parts(self, names: Sequence[str]) -> list[Ints]:
+        """The edges of the streets of some names: a list for each street that is far from the others."""
+        streets = self._streets
+        wanted = [number for number, name in enumerate(streets.names) if name in names]
+        edges = np.flatnonzero(np.isin(streets.name_ids, wanted))
+        if not edges.size:
+            return []
+        tails, heads, _ = self._domain.edge_arrays()
+        halves = np.array([_halfway(streets.line(tails[e], heads[e], e)) for e in edges.tolist()])
+        parts: list[tuple[set[int], Ints]] = []
+        for group in _near_groups(halves):  # long pieces are far from each other by their middles, and have ends alike
+            mine = edges[group]
+            nodes = {*tails[mine].tolist(), *heads[mine].tolist()}
+            joined = [part for part in parts if part[0] & nodes]
+            parts = [part for part in parts if not part[0] & nodes]
+            nodes = nodes.union(*(part[0] for part in joined))
+            parts.append((nodes, np.sort(np.concatenate([mine, *(part[1] for part in joined)]))))
+        return sorted((part for _, part in parts), key=lambda part: int(part[0]))
+
+    def spellings(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Of some names those that differ by more than capitals and accents."""
+        return tuple({_bare(name): name for name in names})
 
     def similar(self, text: str) -> tuple[str, ...]:
         """The network's street names that are spelled like a text."""
@@ -248,7 +271,7 @@ class Gazetteer:
         return list(dict.fromkeys(key for bare in found for key in self._keys_by_bare[bare]))
 
     def _named(self, text: str, level: int) -> list[Address]:
-        keys, found = self._called(text, level), []
+        keys, found = self._called(text, level), list[Address]()
         if level == _CUT and len(keys) > 1:
             return [entry for bare in dict.fromkeys(map(_bare, keys)) for entry in self._any_of(bare)]
         for key in keys:
@@ -328,7 +351,7 @@ class Gazetteer:
                 if keys:
                     meant = [one for key in keys for one in self._near_number(key, number)]
                     has_houses = any(key in self._by_street for key in keys)
-                    why = " on that street." if has_houses else ": the map has no house numbers on that street."
+                    why = f": the map has {'no such number' if has_houses else 'no house numbers'} on that street."
                     return list(dict.fromkeys(meant)), why
         called = {bare: name for name in reversed(names) for bare in _bares(name)}
         for street, number in [*readings, (main, "")]:
