@@ -41,7 +41,6 @@ _LEVELS = _EXACT, _PLAIN, _CUT = 0, 1, 2
 _NO_ACCENT = str.maketrans(
     {"æ": "ae", "ø": "o", "œ": "oe", "ß": "ss", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ı": "i"}
 )
-_TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 
 _SHORT = {
     "st": ("street", "saint", "sankt"), "str": ("strasse", "street"), "av": ("avenue",), "ave": ("avenue",),
@@ -172,6 +171,10 @@ class Gazetteer:
             why += f" Write the name of a place, {known}, LAT,LON, or the id of a junction."
         raise InvalidInputError.saying(field, f"{shown} was not found{why}", name=name, did_you_mean=meant)
 
+    def has(self, text: str) -> bool:
+        """Whether a text means one place."""
+        return len(_apart(self._matches(text))) == 1
+
     def street(self, text: str) -> tuple[str, ...]:
         """The names of the network's streets that a text may mean; several where it is not clear, none for no street.
 
@@ -262,7 +265,7 @@ class Gazetteer:
         if level == _EXACT:
             return [key] if (key := _key(text)) in self._spellings else []
         if level == _PLAIN:
-            return list(dict.fromkeys(key for bare in _bares(text) for key in self._keys_by_bare.get(bare, ())))
+            return self._keys_by_bare.get(_bare(text), [])
         pattern = _cut_pattern(text)
         likely = self._street_bares.get(_bare(text)[:1], ()) if pattern else ()
         found = [bare for bare in likely if pattern and pattern.fullmatch(bare)]
@@ -353,7 +356,7 @@ class Gazetteer:
                     has_houses = any(key in self._by_street for key in keys)
                     why = f": the map has {'no such number' if has_houses else 'no house numbers'} on that street."
                     return list(dict.fromkeys(meant)), why
-        called = {bare: name for name in reversed(names) for bare in _bares(name)}
+        called = {_bare(name): name for name in reversed(names)}
         for street, number in [*readings, (main, "")]:
             wanted = _bare(street)
             shared: Counter[str] = Counter()
@@ -392,8 +395,7 @@ class Gazetteer:
         """The keys of names, by how they are written without accents."""
         keys: dict[str, list[str]] = defaultdict(list)
         for key in sorted(self._spellings):
-            for bare in _bares(key):
-                keys[bare].append(key)
+            keys[_bare(key)].append(key)
         return keys
 
     @cached_property
@@ -432,14 +434,10 @@ def _key(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """The key of a name without its accents."""
+    """The key of a name without its accents, whether one writes o for ö or, as Germans do, oe."""
     apart = unicodedata.normalize("NFKD", _key(text))
-    return "".join(sign for sign in apart if not unicodedata.combining(sign)).translate(_NO_ACCENT)
-
-
-def _bares(text: str) -> tuple[str, ...]:
-    """How a name is written without accents: o for ö, and as Germans and Danes have it, oe."""
-    return tuple(dict.fromkeys((_bare(text), _bare(_key(text).translate(_TWO_LETTERS)))))
+    plain = "".join(sign for sign in apart if not unicodedata.combining(sign)).translate(_NO_ACCENT)
+    return re.sub("(?<=[aou])e", "", plain)
 
 
 def _has_marks(text: str) -> bool:
@@ -453,7 +451,7 @@ def _cut_pattern(text: str) -> re.Pattern[str] | None:
     pieces = []
     for word in words:
         for bare in _bare(word).split():
-            fits = [re.escape(each) for each in (bare, *_SHORT.get(bare, ()))]
+            fits = [re.escape(_bare(each)) for each in (bare, *_SHORT.get(bare, ()))]
             if bare.endswith(("kt", "gt")):
                 fits.append(re.escape(bare[:-1]) + ("atu" if bare.endswith("kt") else "atan"))
             if word.endswith(".") and not bare.isdecimal():
@@ -462,12 +460,12 @@ def _cut_pattern(text: str) -> re.Pattern[str] | None:
     length = len(_bare(text))
     if not pieces or length < _SHORTEST:
         return None
-    return re.compile(" ".join(pieces) + r"\w*")
+    return re.compile(" ".join(pieces) + ("" if bare in _SHORT else r"\w*"))
 
 
 def _is_nearly_whole(text: str, name: str) -> bool:
     """Whether all that a text leaves out of a street's name is the end of the word for a street."""
-    return any(name.endswith(end) and len(text) >= len(name) - len(end) for end in _ENDS)
+    return any(name.endswith(end) and len(text) >= len(name) - len(end) for end in map(_bare, _ENDS))
 
 
 def _close(text: str, names: Iterable[str]) -> list[str]:

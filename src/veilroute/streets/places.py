@@ -53,6 +53,9 @@ FAR_M = 100.0  #: metres to the nearest junction beyond which a place comes with
 FURTHEST_M = 2000.0  #: metres to the nearest junction beyond which a place is off the map
 
 
+_MOST_DOORS = 5  # so many doors with several candidates are told of
+
+
 @dataclass(frozen=True)
 class Place:
     """A place as given: by latitude and longitude, which :func:`locate` checks against a map, or by a node's label."""
@@ -314,16 +317,18 @@ def _about(place: Located, error: InvalidInputError) -> InvalidInputError:
 
 
 def shared_doors(domain: Domain, candidates: Sequence[Located]) -> list[str]:
-    """A line for each spot at which several candidates are, under names of their own."""
+    """A line for each spot at which several candidates are, under names of their own; of many the first ones."""
     names: dict[int, list[str]] = {}
     for place in candidates:
         if domain.has_label(place.label):
             names.setdefault(domain.node(place.label), []).append(place.text)
-    return [
-        f"{listing(each)} are at one door: they count as one place, so they do not hide each other"
-        for each in (list(dict.fromkeys(texts)) for texts in names.values())
-        if len(each) > 1
+    shared = [each for each in (list(dict.fromkeys(texts)) for texts in names.values()) if len(each) > 1]
+    lines = [
+        f"{listing(each)} are at one door: they are one spot, so they do not count as apart from each other"
+        for each in shared[:_MOST_DOORS]
     ]
+    more = len(shared) - _MOST_DOORS
+    return lines + ([f"and at {more} more doors there are several candidates as well"] if more > 0 else [])
 
 
 def _whereabouts(domain: Domain, place: Located) -> str:

@@ -142,9 +142,11 @@ class _RoadFinder:
         if self._domain.streets is not None and typed_coordinates(text) is not None:
             return True
         try:
-            return self._domain.has_label(self._domain.parse_label(text))
+            if self._domain.has_label(self._domain.parse_label(text)):
+                return True
         except InvalidInputError:
-            return False
+            pass
+        return self._addresses is not None and self._addresses.has(text)
 
     def _node(self, text: str) -> Label:
         found = locate(self._domain, text, field=self._field, places=self._places, gazetteer=self._addresses)

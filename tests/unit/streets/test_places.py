@@ -7,8 +7,19 @@ import pytest
 
 import veilroute as vr
 from street_samples import little_town, place
-from veilroute.domain import great_circle_m, street_domain
-from veilroute.streets import Located, Place, check_distinct, check_joined, check_way, locate, snap
+from veilroute.domain import Zone, great_circle_m, street_domain
+from veilroute.domain.free_flight import free_flight
+from veilroute.streets import (
+    DoorFinder,
+    Located,
+    Place,
+    check_distinct,
+    check_joined,
+    check_way,
+    locate,
+    shared_doors,
+    snap,
+)
 
 TOWN = little_town()
 LON, LAT = place(107)
@@ -155,3 +166,20 @@ def test_two_places_at_one_junction() -> None:
     ):
         with pytest.raises(vr.InvalidInputError, match=word):
             check_distinct(islands(), start, gate, candidates)
+
+
+def test_candidates_at_one_door_are_said_by_name() -> None:
+    told = shared_doors(islands(), [spot("b", "Bank"), spot("c"), spot("b", "Baker"), spot("c")])
+    assert len(told) == 1 and told[0].startswith("Bank, Baker are at one door")
+
+
+def test_a_place_where_one_cannot_fly() -> None:
+    """A lattice with points 20 m apart, and a hole of three by three of them."""
+    ring = np.array([(0, 0), (0.004, 0), (0.004, 0.004), (0, 0.004)])
+    hole = np.array([(0.001, 0.001), (0.002, 0.001), (0.002, 0.002), (0.001, 0.002)])
+    sky = free_flight([Zone("area", (ring,))], [Zone("hospital", (hole,))], cell=20).domain
+    for doors in (None, DoorFinder(sky)):
+        inside = locate(sky, Place("Roof", 0.0015, 0.0015), field="--x", doors=doors)
+        assert inside.warning is not None and inside.warning.startswith("Roof is in a no-fly zone")
+        for lat, lon in ((0.003, 0.003), (0.00305, 0.00312), (0.0005, 0.0021)):
+            assert locate(sky, Place("Yard", lat, lon), field="--x", doors=doors).warning is None
