@@ -27,7 +27,7 @@ from veilroute.domain.grid import Anchor, anchored
 from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_network, read_scenarios
 from veilroute.formats.instance import UNSTATED, with_implied
 from veilroute.formats.network_file import read_addresses
-from veilroute.formats.places import read_places, read_prior
+from veilroute.formats.places import read_prior, scan_places
 from veilroute.model.playbook import Playbook, read_playbook
 from veilroute.model.problem import Privacy, Problem, Trip
 from veilroute.streets import Located, Place, locate
@@ -413,7 +413,11 @@ class _PlaceFinder:
         if not 0 <= options.snap_warning < math.inf:
             raise InvalidInputError("--snap-warning", "a finite number of metres >= 0", options.snap_warning)
         self.content, self.options, self.domain = content, options, content.domain
-        self.listed = list(content.listed) if options.places is None else read_places(options.places)
+        # The rows of a file that cannot be used are told of together with those whose place is not found.
+        self.problems = Problems()
+        self.listed = list(content.listed)
+        if options.places is not None:
+            self.listed, self.problems = scan_places(options.places)
         named = (Place(name, node=label_text(label)) for label, name in content.names.items())
         self.known = [*self.listed, *named]
         self.typed: list[Located] = []
@@ -441,7 +445,7 @@ class _PlaceFinder:
             "goal": options.goal is None,
             "candidate": options.candidates is None and options.random_candidates is None,
         }
-        problems = Problems()
+        problems = self.problems
         for place in self.listed:
             if is_open[place.role or "candidate"]:
                 with problems.collecting():

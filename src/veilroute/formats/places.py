@@ -54,8 +54,6 @@ def read_places(path: str | Path) -> list[Place]:
     """
     places, problems = scan_places(path)
     problems.raise_all()
-    if not places:
-        raise FileFormatError(path, "no places in the file")
     return places
 
 
@@ -69,6 +67,8 @@ def scan_places(path: str | Path) -> tuple[list[Place], Problems]:
                 places.append(_place(record))
             if problems.is_full:
                 break
+    if not places and not len(problems):
+        problems.add(FileFormatError(path, "no places in the file"))
     return _check_together(path, places, problems), problems
 
 

@@ -269,6 +269,7 @@ class Gazetteer:
         pattern = _cut_pattern(text)
         likely = self._street_bares.get(_bare(text)[:1], ()) if pattern else ()
         found = [bare for bare in likely if pattern and pattern.fullmatch(bare)]
+        found = found or [bare for bare in likely if bare.startswith(f"{_bare(text)} ")]  # whole words are left out
         if found and not is_cut and not _has_marks(text):
             found = [bare for bare in found if _is_nearly_whole(_bare(text), bare)] if len(found) == 1 else found
         return list(dict.fromkeys(key for bare in found for key in self._keys_by_bare[bare]))
@@ -470,7 +471,7 @@ def _is_nearly_whole(text: str, name: str) -> bool:
 
 def _close(text: str, names: Iterable[str]) -> list[str]:
     """Names that are spelled like a text, the most alike first; those that are much less so than the first are not."""
-    near = difflib.get_close_matches(text, list(dict.fromkeys(names)), _MOST_SHOWN, 0.6)
+    near = difflib.get_close_matches(text, list(dict.fromkeys(names)), _MOST_SHOWN, 0.7)
     likeness = [difflib.SequenceMatcher(None, name, text).ratio() for name in near]
     return [name for name, ratio in zip(near, likeness, strict=True) if ratio >= likeness[0] - 0.1]
 

@@ -124,10 +124,11 @@ class _RoadFinder:
                 return streets
             ends = next(_splits(item), None)
         if ends is None:
-            how = "two places, A,B or A>B; put ; between several"
-            what = how if self._streets is None else f"a street's name, or {how}"
+            how = ("" if self._streets is None else "a street's name, or ") + "two places, A,B or A>B"
             near = () if self._streets is None else self._streets.similar(item)
-            problem = f"{shorten(item)} was not found. Name a road by {what}."
+            problem = f"{shorten(item)} was not found."
+            if not near:
+                problem += f" Name a road by {how}; put ; between several."
             raise InvalidInputError.saying(self._field, problem, did_you_mean=near)
         pair = [(self._node(ends[0]), self._node(ends[2]))]
         return ([], pair) if ends[1] == ">" else (pair, [])

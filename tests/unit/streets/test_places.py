@@ -65,7 +65,7 @@ def test_names_of_places_go_before_ids() -> None:
     assert locate(TOWN, "Kamppi", field="--start", places=places) == find(places[0])
     for text, label in (("Forum", 102), ("101", 103)):
         assert locate(TOWN, text, field="--goal", places=places).label == label
-    for text, word in (("kamppi square", "Did you mean 'Kamppi'"), ("7", "Write LAT,LON .* the name of a place")):
+    for text, word in (("kampi", "Did you mean 'Kamppi'"), ("7", "Write LAT,LON .* the name of a place")):
         with pytest.raises(vr.InvalidInputError, match=f"^--goal: '{text}' was not found. {word}"):
             locate(TOWN, text, field="--goal", places=places)
 
