@@ -34,6 +34,7 @@ _MOST_SHOWN = 3
 _MOST_MEANT = 5
 _MOST_LIKELY = 60
 _SHORTEST = 5  # letters of a text that is a name cut short
+_MOST_DOTS = 3  # of such a text; each may stand for any letters
 _LEVELS = _EXACT, _PLAIN, _CUT = 0, 1, 2
 """As it is written; without accents; cut short."""
 
@@ -448,20 +449,22 @@ def _has_marks(text: str) -> bool:
 
 def _cut_pattern(text: str) -> re.Pattern[str] | None:
     """What names fit a text whose words may be cut short: those with a dot, common ones as St, and the last one."""
-    words = re.sub(r"[.](?=\w)", ". ", text).split()
-    pieces = []
-    for word in words:
-        for bare in _bare(word).split():
-            fits = [re.escape(_bare(each)) for each in (bare, *_SHORT.get(bare, ()))]
-            if bare.endswith(("kt", "gt")):
-                fits.append(re.escape(bare[:-1]) + ("atu" if bare.endswith("kt") else "atan"))
-            if word.endswith(".") and not bare.isdecimal():
-                fits.append(re.escape(bare) + r"\w*")
-            pieces.append(f"(?:{'|'.join(fits)})")
-    length = len(_bare(text))
-    if not pieces or length < _SHORTEST:
+    pattern, last = "", ""
+    for word in text.split():
+        between = " "
+        for part in re.findall(r"[^.]+[.]?", word):
+            for last in _bare(part).split():
+                fits = [re.escape(_bare(each)) for each in (last, *_SHORT.get(last, ()))]
+                if last.endswith(("kt", "gt")):
+                    fits.append(re.escape(last[:-1]) + ("atu" if last.endswith("kt") else "atan"))
+                if part.endswith(".") and not last.isdecimal():
+                    fits.append(re.escape(last) + r"\w*")
+                pattern += f"{between if pattern else ''}(?:{'|'.join(fits)})"
+                between = " "
+            between = " ?"  # Pohj.espl. is one word
+    if len(_bare(text)) < _SHORTEST or text.count(".") > _MOST_DOTS:
         return None
-    return re.compile(" ".join(pieces) + ("" if bare in _SHORT else r"\w*"))
+    return re.compile(pattern + ("" if last in _SHORT else r"\w*"))
 
 
 def _is_nearly_whole(text: str, name: str) -> bool:

@@ -53,6 +53,8 @@ def find(text: str, domain: vr.Domain | None = None) -> tuple[float, float]:
         ("ovre muellerstr. 7", (24.9421, 60.1701)),
         ("Oevre Mullerstrasse 36", (24.9422, 60.1701)),
         ("Church St 2", (24.9431, 60.1711)),
+        ("Kesk.katu 3", (24.9411, 60.1711)),
+        ("Ch.Street 2", (24.9431, 60.1711)),
         ("Church Sta 4", (24.9451, 60.1721)),
         ("Yrjonkatu 1", (24.9455, 60.1701)),
         ("Yrjönkatu 1", (24.9411, 60.1719)),
