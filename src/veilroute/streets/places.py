@@ -324,7 +324,7 @@ def shared_doors(domain: Domain, candidates: Sequence[Located]) -> list[str]:
             names.setdefault(domain.node(place.label), []).append(place.text)
     shared = [each for each in (list(dict.fromkeys(texts)) for texts in names.values()) if len(each) > 1]
     lines = [
-        f"{listing(each)} are at one door: they are one spot, so they do not count as apart from each other"
+        f"{listing(each)} are at one door: an observer who works out the door has found them all"
         for each in shared[:_MOST_DOORS]
     ]
     more = len(shared) - _MOST_DOORS
