@@ -98,7 +98,7 @@ def test_floors_and_places_that_do_not_fit_are_one_line(command: Command) -> Non
     assert_refused(command(*plan, *ends, "--origin", "60.17,24.94"), "--origin: expected --cell, in metres, as well")
     assert_refused(command(*plan, *ends, "--origin", "95.0,24.94", "--cell", "10"), "--origin: expected LAT,LON")
     assert_refused(command(*plan, *GUARD, "--goal", "60.16987,24.94025"), "--goal", "1,1 is inside a wall")
-    assert_refused(command(*plan, *GUARD, "--goal", "60.1,24.9"), "--goal: expected a point on the map (latitude 60.16")
+    assert_refused(command(*plan, *GUARD, "--goal", "60.1,24.9"), "60.1,24.9 is outside the map (latitude 60.16")
 
 
 def test_a_drone_flies_round_the_hospital(command: Command) -> None:

@@ -35,15 +35,17 @@ class Spot:
     path: str | Path
     line: int | None = None
     part: str = ""
+    name: str | None = None  #: what the place there is called
 
     @property
     def text(self) -> str:
         """The place without the file: ``line 3``."""
         return self.part if self.line is None else f"line {self.line}"
 
-    def error(self, problem: str) -> FileFormatError:
+    def error(self, problem: str, *, column: str | None = None) -> FileFormatError:
         """An error about it."""
-        return FileFormatError(self.path, problem if self.line else f"{self.text}: {problem}", self.line)
+        part = None if self.line else self.part
+        return FileFormatError(self.path, problem, self.line, part=part, column=column, name=self.name)
 
 
 @dataclass(frozen=True)
