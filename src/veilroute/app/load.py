@@ -101,6 +101,42 @@ def load_open_instance(asked: ProblemRequest, run: Run, *, num_usual: int) -> In
 
 
 @dataclass(frozen=True)
+class FoundPlaces:
+    """The places of a request as far as they are found, and what is wrong with the others."""
+
+    domain: Domain
+    located: tuple[tuple[str, Located], ...]  #: by role: start, goal or candidate
+    problems: Problems
+
+
+def find_places(asked: ProblemRequest, run: Run) -> FoundPlaces:
+    """Look for every place of a request; what is wrong with one keeps no other from being found."""
+    content = _open(asked, run)
+    finder = _PlaceFinder(content, asked, run)
+    located: list[tuple[str, Located]] = []
+    with finder.problems.collecting():
+        finder.find_listed()
+    ends = []
+    for role in ("start", "goal"):
+        with finder.problems.collecting():
+            ends.append(finder.end(role))
+            located.append((role, ends[-1]))
+    wanted = asked.problem
+    if wanted.candidates is None and wanted.random_candidates is None:
+        names = {place.name for place in ends} - {None}
+        found = [finder.found_at(place) for place in finder.listed if place.role == "candidate"]
+        listed = [place for place in found if place is not None and (place.name is None or place.name not in names)]
+        located += [("candidate", place) for place in listed]
+    if not finder.problems and len(ends) == 2 and not any(role == "candidate" for role, _ in located):
+        with finder.problems.collecting():
+            located += [("candidate", place) for place in finder.candidates(*ends)]
+    finder.tell_addresses()
+    for place in dict.fromkeys(each.warning for _, each in located if each.warning is not None):
+        run.warn(place)
+    return FoundPlaces(content.domain, tuple(located), finder.problems)
+
+
+@dataclass(frozen=True)
 class _FileContent:
     """What an instance file says."""
 
@@ -459,6 +495,10 @@ class _PlaceFinder:
                 found.append(self._find(place, field))
         problems.raise_all()
         return found
+
+    def found_at(self, place: Place) -> Located | None:
+        """A listed place, if it was found."""
+        return self._located.get(place.origin)
 
     def _find(self, place: str | Place, field: str) -> Located:
         """A place that was typed or listed."""
