@@ -191,8 +191,11 @@ def draw_promise(playbook: Playbook, path: Path) -> None:
 def note(axes: Axes, words: str, spot: Any, *, bold: bool = False) -> None:
     """A name beside its place, on a ground of its own."""
     box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.85}
-    weight = "bold" if bold else "normal"
-    axes.annotate(words, spot, (7, 7), textcoords="offset points", size=9.5, weight=weight, bbox=box, zorder=7)
+    left, right = axes.get_xlim()
+    is_far_right = spot[0] > left + 0.7 * (right - left)
+    how: dict[str, Any] = {"size": 9.5, "weight": "bold" if bold else "normal", "bbox": box, "zorder": 7}
+    how |= {"xytext": (-9, 7), "ha": "right"} if is_far_right else {"xytext": (7, 7), "ha": "left"}
+    axes.annotate(words, spot, textcoords="offset points", **how)
 
 
 def make_day(folder: Path) -> tuple[Playbook, Day] | None:

@@ -77,7 +77,7 @@ def run_commands(text: str, command: Command, monkeypatch: pytest.MonkeyPatch) -
         program, *arguments = shlex.split(line)
         if program != "veilroute":
             continue
-        if arguments[-2:] in (["--transit", "-"], ["--orders", "-"]):
+        if arguments[-2:] in (["--transit", "-"], ["--stop", "-"], ["--orders", "-"]):
             monkeypatch.setattr(sys, "stdin", io.StringIO(shown[0] + "\n"))
             shown = shown[1:]
         done = command(*arguments)
@@ -109,6 +109,21 @@ def test_commands_print_what_the_document_shows(name: str, command: Command, mon
         Path("office.map" if is_map else "customers.csv").write_text(block, encoding="ascii")
     run_examples(text)
     assert run_commands(text, command, monkeypatch) >= 4
+
+
+def test_the_problem_file_of_the_readme_is_that_of_the_examples(helsinki: Path, command: Command) -> None:
+    (shown,) = blocks(read("README.md"), "toml")
+    assert shown == read("docs/examples/trip.toml")
+    assert len(read("README.md").splitlines()) <= 120
+    shutil.copy(helsinki, "Helsinki.osm.pbf")
+    for name in ("trip.toml", "helsinki.csv"):
+        shutil.copy(DOCS / "examples" / name, name)
+    assert command("check", "trip.toml").out == "Ready to plan: 12 possible stops, and all places were found.\n"
+    done = command("plan", "trip.toml", "-o", "book.json")
+    assert "All routes together cost 19 min (33.0%) more" in done.out
+    images = runpy.run_path(str(DOCS / "make_images.py"))
+    written = (DOCS / "images" / "promise.sha256").read_text(encoding="utf-8").strip()
+    assert images["routes_sha256"](vr.read_playbook("book.json")) == written, "python docs/make_images.py"
 
 
 def test_the_pages_of_days_and_of_fleets_go_as_they_say(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +223,7 @@ def test_documents_name_what_is_there() -> None:
         for script in re.findall(r"python ((?:benchmarks|docs)/\S+\.py)", text):
             assert (ROOT / script).is_file(), f"{document.name}: {script}"
     links = re.findall(r"\]\(([^)\s]+)\)", read("README.md"))
-    assert "docs/images/building.png" in links
+    assert "docs/images/promise.png" in links
     for link in links:
         assert link.startswith("https://") or (ROOT / link.partition("#")[0]).is_file(), link
     texts = "".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
