@@ -71,16 +71,17 @@ def check(request: ProblemRequest | PlanRequest, run: Run | None = None) -> Chec
         found = find_places(asked, run)
     except InvalidInputError as error:  # the map cannot be read, or the table: no place can be looked for
         return CheckResult(issues_of(error), (), tuple(run.warnings))
-    issues = found.problems.issues
+    issues = list(found.problems.issues)
     if not issues:  # then the places are looked at together: doors, ways between them, weights
         quiet = Run(run.progress, run.should_stop)
         try:
             load_instance(asked, quiet)
         except InvalidInputError as error:
-            issues = issues_of(error)
+            issues = [*issues_of(error)]
         for line in quiet.warnings:
             run.warn(line)
     places = tuple(_checked(found.domain, role, each) for role, each in found.located)
+    issues.sort(key=lambda issue: (issue.file or "", issue.row or 0))
     return CheckResult(tuple(issues), places, tuple(run.warnings))
 
 

@@ -10,6 +10,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,7 @@ def find_places(asked: ProblemRequest, run: Run) -> FoundPlaces:
     content = _open(asked, run)
     finder = _PlaceFinder(content, asked, run)
     located: list[tuple[str, Located]] = []
-    with finder.problems.collecting():
+    with suppress(InvalidInputError):  # the finder itself keeps what is wrong
         finder.find_listed()
     ends = []
     for role in ("start", "goal"):

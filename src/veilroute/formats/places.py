@@ -6,6 +6,7 @@ in one. Either all places have a name or none has. All that is wrong with a file
 A prior is a table of ``place`` and ``weight``, or places with a ``weight``.
 """
 
+import difflib
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -40,6 +41,12 @@ ALIASES = {
 }  # fmt: skip
 """What columns may be called, by the keys of :func:`~veilroute.formats.sheets.header_key`; the first that is there
 counts."""
+
+#: What people call the roles of places, for suggestions.
+_ROLE_WORDS = {role: role for role in ROLES} | {
+    "customer": "candidate", "client": "candidate", "stop": "candidate", "branch": "candidate", "depot": "start",
+    "origin": "start", "end": "goal", "finish": "goal", "destination": "goal",
+}  # fmt: skip
 
 _KNOWN = frozenset(alias for aliases in ALIASES.values() for alias in aliases)
 _POINT_KEYS = frozenset(alias for what in ("lat", "lon", "coordinates", "address", "node") for alias in ALIASES[what])
@@ -116,7 +123,10 @@ def _place(record: Record) -> Place:
         raise record.spot.error("the name has signs that cannot be printed; write it again", column="name")
     spot = replace(record.spot, name=name or None)
     if role not in ROLES:
-        raise spot.error(f"the role {role[:20]!r} is not known; write start, goal or candidate", column="role")
+        near = difflib.get_close_matches(role[:40], _ROLE_WORDS, 1)
+        meant = [_ROLE_WORDS[each] for each in near]
+        said = f"the role {role[:20]!r} is not known; write start, goal or candidate"
+        raise spot.error(said, column="role", did_you_mean=meant)
     lat, lon = _coordinates(replace(record, spot=spot))
     address, node = _text(record, "address"), _text(record, "node")
     if lat is None and address:
