@@ -8,7 +8,7 @@ from veilroute.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.app.audit import AuditResult, RiskResult, audit_playbook
-    from veilroute.app.compare import CompareResult, PairsResult
+    from veilroute.app.compare import CompareResult
     from veilroute.app.export import ExportResult
     from veilroute.app.load import load_instance, load_playbook
     from veilroute.app.places import find_node, find_secret, read_roads

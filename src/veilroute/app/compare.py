@@ -44,15 +44,6 @@ class CompareResult:
         return {**self.frontier.to_dict(), **answer, "best": None if best is None else best.to_dict()}
 
 
-@dataclass(frozen=True)
-class PairsResult:
-    """Who can be hidden where, and at what cost."""
-
-    survey: PairSurvey
-    is_stopped: bool
-    warnings: tuple[str, ...] = ()
-
-
 def compare(request: CompareRequest, run: Run | None = None) -> CompareResult:
     """Plan for every combination of the values named; the points share their work, and each is a plan by itself."""
     run = Run() if run is None else run
@@ -82,7 +73,7 @@ def compare(request: CompareRequest, run: Run | None = None) -> CompareResult:
     return CompareResult(found, len(wanted), runtime_s, is_stopped, request.budget, tuple(run.warnings))
 
 
-def pairs(request: PairsRequest, run: Run | None = None) -> PairsResult:
+def pairs(request: PairsRequest, run: Run | None = None) -> PairSurvey:
     """Plan for all pairs of start and goal among some points of a map."""
     run = Run() if run is None else run
     loaded = load_open_instance(request.asked, run, num_usual=_USUAL_CANDIDATES)
@@ -91,12 +82,11 @@ def pairs(request: PairsRequest, run: Run | None = None) -> PairsResult:
         raise InvalidInputError("points", f"a number up to {MAX_POINTS}: there are too many nodes for all", num_nodes)
     extra: dict[str, Any] = {} if request.partitioner is None else {"partitioner": request.partitioner}
     with _telling(run):
-        survey = survey_pairs(
+        return survey_pairs(
             loaded.problem, loaded.privacy, points=None if request.points is None else min(request.points, num_nodes),
             planner=request.planner, seed=request.asked.problem.seed or 0, time_limit_s=request.time_limit_s,
             progress=run.progress, should_stop=run.should_stop, **extra,
         )  # fmt: skip
-    return PairsResult(survey, run.should_stop(), tuple(run.warnings))
 
 
 @contextmanager

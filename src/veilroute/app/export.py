@@ -11,7 +11,7 @@ from veilroute.app.load import load_instance, load_map, load_playbook
 from veilroute.app.problem_file import override
 from veilroute.app.requests import ExportRequest, GridSpec, ProblemRequest, SceneRequest
 from veilroute.auditing import AuditReport
-from veilroute.base.errors import InvalidInputError, UnknownMethodError
+from veilroute.base.errors import InvalidInputError
 from veilroute.base.io import check_out, read_bytes, write_file
 from veilroute.base.run import Progress, Run
 from veilroute.formats.geojson import write_geojson
@@ -38,9 +38,7 @@ def export(request: ExportRequest, run: Run | None = None) -> ExportResult:
     """Write a playbook in the format of the file's ending; a .pdf is the report, for which the playbook is audited."""
     run = Run() if run is None else run
     out, trip, suffix = request.out, request.trip, request.out.suffix.lower()
-    if suffix not in FORMATS:
-        raise UnknownMethodError("export format", out.suffix or str(out), FORMATS)
-    check_out(out)
+    check_out(out, endings=FORMATS)
     schedule = Schedule(DWELL_S if request.dwell_s is None else request.dwell_s, request.depart)
     run.progress(Progress("writing"))
     book = load_playbook(request.playbook, request.domain, request.movement)

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from veilroute.app.audit import audit, risk
 from veilroute.app.requests import AuditRequest, ProblemRequest, RiskRequest, values
-from veilroute.base.errors import InvalidInputError, UnknownMethodError
+from veilroute.base.errors import InvalidInputError
 from veilroute.base.io import write_file
 from veilroute.base.run import Run
 from veilroute.cli.audit_day import audit_day_files
@@ -23,7 +23,7 @@ from veilroute.cli.console import (
     remark,
     tell_compiling,
 )
-from veilroute.cli.options import DomainOption, MovementOption, PlaybookArgument, complete, takes_request
+from veilroute.cli.options import DomainOption, MovementOption, PlaybookArgument, complete, out_option, takes_request
 from veilroute.cli.replan import audit_replan_file
 from veilroute.cli.simulate import simulate_files
 
@@ -46,13 +46,7 @@ def run_audit(
             "and names are compared.",
         ),
     ] = None,
-    domain: Annotated[
-        Path | None,
-        Parameter(
-            metavar="FILE",
-            help="The map or instance file, when the playbook holds only its hash. Only the map is compared.",
-        ),
-    ] = None,
+    domain: DomainOption = None,
     ledger: Annotated[
         Path | None,
         Parameter(
@@ -110,14 +104,7 @@ def run_audit(
         ),
     ] = None,
     strict: Annotated[bool, Parameter(name="--strict", help="Exit 1 also when a claim could not be proved.")] = False,
-    out: Annotated[
-        Path | None,
-        Parameter(
-            name=("-o", "--out"),
-            metavar="FILE",
-            help="Of linked trips: a chart over time (.png, .svg, .pdf).",
-        ),
-    ] = None,
+    out: Annotated[Path | None, out_option("Of linked trips: a chart over time (.png, .svg, .pdf).")] = None,
     json: JsonOption = False,
 ) -> int:
     """Check every claim of a playbook by replaying the adversary: exit 0 when all hold, 1 when one is violated.
@@ -171,9 +158,7 @@ def run_audit(
     if out is not None:
         if ledger is None and len(playbooks) < 2:
             raise InvalidInputError("--out", "several playbooks, or --ledger FILE: a chart is of several")
-        check_out(out)
-        if out.suffix.lower() not in _CHARTS:
-            raise UnknownMethodError("--out format", out.suffix or str(out), _CHARTS)
+        check_out(out, endings=_CHARTS)
     against = None if instance is None else complete(request, [instance])[0]
     prior = request.privacy.prior if against is None else None
     wanted = AuditRequest(

@@ -13,12 +13,12 @@ from veilroute.analysis.frontier import Frontier, FrontierPoint
 from veilroute.app.compare import compare, pairs
 from veilroute.app.problem_file import override
 from veilroute.app.requests import CompareRequest, PairsRequest, ProblemRequest
-from veilroute.base.errors import InvalidInputError, UnknownMethodError
+from veilroute.base.errors import InvalidInputError
 from veilroute.base.io import dump_canonical, write_file
 from veilroute.base.run import Run
 from veilroute.cli import console
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, TimeLimitOption, read_time_limit
-from veilroute.cli.options import FileArgument, complete, takes_request
+from veilroute.cli.options import FileArgument, complete, out_option, takes_request
 from veilroute.domain.geography import distance_text, duration_text
 from veilroute.model.exposure import percent
 from veilroute.model.problem import Privacy
@@ -70,10 +70,8 @@ def run_compare(
     time_limit: TimeLimitOption = None,
     out: Annotated[
         Path | None,
-        Parameter(
-            name=("-o", "--out"),
-            metavar="FILE",
-            help="A chart (.png, .svg), or the points (.json); with --pairs heat maps, also as .pdf, or all figures.",
+        out_option(
+            "A chart (.png, .svg), or the points (.json); with --pairs heat maps, also as .pdf, or all figures."
         ),
     ] = None,
     playbooks: Annotated[
@@ -92,7 +90,7 @@ def run_compare(
     The options of `plan` that say what the problem is can be used here too: `veilroute compare --help-all`.
     """
     if all_pairs is None:
-        _check(out, _CHARTS)
+        console.check_out(out, endings=_CHARTS)
     share = None if budget is None else _share(budget)
     limit = read_time_limit(time_limit, "a point" if all_pairs is None else "")
     ks, risks = _numbers("k", k, int), _numbers("risk", risk, float)
@@ -145,10 +143,7 @@ def run_survey(
     planner: Annotated[str, Parameter(help="Any planner of `plan` that needs nothing else.")] = "optimal",
     partitioner: Annotated[str | None, Parameter(help="For pbp and m-pbp.")] = None,
     time_limit: TimeLimitOption = None,
-    out: Annotated[
-        Path | None,
-        Parameter(name=("-o", "--out"), metavar="FILE", help="Heat maps (.png, .svg, .pdf), or all figures (.json)."),
-    ] = None,
+    out: Annotated[Path | None, out_option("Heat maps (.png, .svg, .pdf), or all figures (.json).")] = None,
     json: JsonOption = False,
 ) -> int:
     """Plan for all pairs of start and goal of a map: who can be hidden where, and at what cost.
@@ -163,14 +158,13 @@ def run_survey(
 
 def _compare_pairs(wanted: PairsRequest, limit: console.TimeLimit, out: Path | None, *, json: bool) -> int:
     """Survey all pairs, and say or draw what was found."""
-    _check(out, _HEAT_MAPS)
+    console.check_out(out, endings=_HEAT_MAPS)
     with (
         console.live_progress(limit=limit) as report,
         console.polite_interrupt("stopping with the pairs so far") as stop,
     ):
         run = Run(report, stop, console.remark, console.tell_compiling)
-        made = pairs(replace(wanted, time_limit_s=limit.seconds), run)
-    survey = made.survey
+        survey = pairs(replace(wanted, time_limit_s=limit.seconds), run)
     if out is not None and out.suffix.lower() == ".json":
         write_file(out, dump_canonical(survey.to_dict()))
     elif out is not None:
@@ -184,20 +178,11 @@ def _compare_pairs(wanted: PairsRequest, limit: console.TimeLimit, out: Path | N
         if out is not None:
             console.emit(f"{'Figures' if out.suffix.lower() == '.json' else 'Picture'}: {out}\n")
     if len(survey.pairs) < survey.num_wanted:
-        why = "interrupted" if made.is_stopped else "out of time"
+        why = "interrupted" if stop() else "out of time"
         console.remark(f"{why}; these are {len(survey.pairs)} of {survey.num_wanted} pairs")
-        if made.is_stopped:
+        if stop():
             return INTERRUPTED
     return DONE if survey.num_anonymized else NOTHING_ANONYMIZED
-
-
-def _check(out: Path | None, outputs: tuple[str, ...]) -> None:
-    """Raise where a file could not be written, or has no ending that is known here."""
-    if out is None:
-        return
-    console.check_out(out)
-    if out.suffix.lower() not in outputs:
-        raise UnknownMethodError("--out format", out.suffix or str(out), outputs)
 
 
 def _write(found: Frontier, out: Path, budget: float | None) -> None:

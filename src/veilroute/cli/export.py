@@ -9,7 +9,6 @@ from cyclopts import Parameter
 from veilroute.app.export import draw, export, scene
 from veilroute.app.load import load_instance
 from veilroute.app.requests import ExportRequest, ProblemRequest, SceneRequest
-from veilroute.base.errors import UnknownMethodError
 from veilroute.base.io import dump_canonical, write_file
 from veilroute.base.run import Run
 from veilroute.cli.console import (
@@ -23,7 +22,15 @@ from veilroute.cli.console import (
     remark,
     stdout,
 )
-from veilroute.cli.options import DomainOption, FileArgument, MovementOption, PlaybookArgument, complete, takes_request
+from veilroute.cli.options import (
+    DomainOption,
+    FileArgument,
+    MovementOption,
+    PlaybookArgument,
+    complete,
+    out_option,
+    takes_request,
+)
 from veilroute.formats import write_instance
 from veilroute.streets.stops import DWELL_S
 
@@ -34,11 +41,7 @@ def run_export(
     *,
     out: Annotated[
         Path,
-        Parameter(
-            name=("-o", "--out"),
-            metavar="FILE",
-            help="Its ending says what it is: .png, .svg, .html, .pdf, .txt, .gpx, .kml, .geojson, .csv or .xlsx.",
-        ),
+        out_option("Its ending says what it is: .png, .svg, .html, .pdf, .txt, .gpx, .kml, .geojson, .csv or .xlsx."),
     ],
     trip: Annotated[
         int | None,
@@ -95,7 +98,7 @@ def run_draw(
     playbook: PlaybookArgument,
     /,
     *,
-    out: Annotated[Path, Parameter(name=("-o", "--out"), metavar="FILE", help="A .png, .svg, .pdf or .html file.")],
+    out: Annotated[Path, out_option("A .png, .svg, .pdf or .html file.")],
     trip: Annotated[int, Parameter(help="Which trip, from 0.")] = 0,
     domain: DomainOption = None,
     movement: MovementOption = 4,
@@ -116,7 +119,7 @@ def run_scene(
     /,
     *,
     request: ProblemRequest,
-    out: Annotated[Path, Parameter(name=("-o", "--out"), metavar="FILE", help="A .json file.")],
+    out: Annotated[Path, out_option("A .json file.")],
     domain: DomainOption = None,
 ) -> int:
     """Write what the studio draws of a map, an instance or a playbook, as JSON.
@@ -124,9 +127,7 @@ def run_scene(
     Of a file that says where a trip goes and what its candidates are these are drawn too, and of a playbook all that
     its pages show.
     """
-    if out.suffix.lower() != ".json":
-        raise UnknownMethodError("scene format", out.suffix or str(out), (".json",))
-    check_out(out)
+    check_out(out, endings=(".json",))
     wanted = SceneRequest(file=file, asked=complete(request, [file])[0], domain=domain)
     with live_progress("drawing") as report:
         write_file(out, dump_canonical(scene(wanted, Run(report, tell=remark))))
