@@ -106,7 +106,9 @@ def run_compare(
             raise InvalidInputError(several, "one value with --pairs")
         single = {key: each[0] for key, each in named.items() if each}
         asked = override(asked, single | ({} if mechanism in (None, "both") else {"mechanism": mechanism}))
-        return _compare_pairs(PairsRequest(asked=asked, points=_read_points(all_pairs)), limit, out, json=json)
+        return _compare_pairs(
+            PairsRequest(asked=asked, points=_read_points("--pairs", all_pairs)), limit, out, json=json
+        )
     wanted = CompareRequest(
         asked=asked, ks=tuple(ks), risks=tuple(risks), aparts=tuple(ells), untils=tuple(ms),
         mechanism=mechanism or "both", time_limit_s=limit.seconds, budget=share, playbooks=playbooks,
@@ -151,7 +153,10 @@ def run_survey(
     Trips in the file play no part. Where neither the file nor an option has candidates, eight are drawn.
     """
     wanted = PairsRequest(
-        asked=complete(request, [instance])[0], points=_read_points(points), planner=planner, partitioner=partitioner
+        asked=complete(request, [instance])[0],
+        points=_read_points("--points", points),
+        planner=planner,
+        partitioner=partitioner,
     )
     return _compare_pairs(wanted, read_time_limit(time_limit), out, json=json)
 
@@ -274,9 +279,9 @@ def _lengths(text: str | None) -> Sequence[int | None]:
         raise InvalidInputError("until", "whole numbers >= 1 or end, separated by commas", text) from None
 
 
-def _read_points(text: str) -> int | None:
+def _read_points(option: str, text: str) -> int | None:
     if text.strip().lower() == "all":
         return None
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= MAX_POINTS:
-        raise InvalidInputError("--points", f"a number from 1 to {MAX_POINTS}, or all", text)
+        raise InvalidInputError(option, f"a number from 1 to {MAX_POINTS}, or all", text)
     return int(text)
