@@ -20,8 +20,8 @@ import numpy as np
 
 import veilroute as vr
 from door_towns import door_problem, winding_town
+from veilroute.app import simulate_day, simulate_linked, simulate_playbook
 from veilroute.auditing import street
-from veilroute.cli import simulate_day, simulate_linked, simulate_playbook
 from veilroute.domain import label_text, with_rules
 from veilroute.streets import Stops
 

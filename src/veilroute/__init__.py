@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from veilroute.analysis.obstacles import Obstacle, find_obstacles
     from veilroute.analysis.posterior import RiskReport
     from veilroute.analysis.posterior import measure_risk as risk
+    from veilroute.app.audit import audit_playbook as audit
     from veilroute.auditing import AuditReport, DayReport, LinkedReport, audit_day, audit_linked
-    from veilroute.auditing import audit_playbook as audit
     from veilroute.base.errors import (
         BrokenPromiseError,
         DownloadError,

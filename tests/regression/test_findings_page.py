@@ -52,7 +52,8 @@ def plan(building: Path, *options: object, name: str) -> tuple[str, Path]:
 @cache
 def report(book: Path) -> tuple[str, str]:
     """The text of the report of a playbook, and the colour of its banner."""
-    pages = report_pages(vr.read_playbook(book))[0].figures
+    plan = vr.read_playbook(book)
+    pages = report_pages(plan, vr.audit(plan)).figures
     (banner, *_) = (box for box in pages[0].artists if isinstance(box, Rectangle))
     return " ".join(text.get_text() for page in pages for text in page.texts), to_hex(banner.get_facecolor())
 

@@ -17,8 +17,8 @@ from plain_areas import PlainProblem
 from plain_cliques import areas, heaviest_area
 from street_observer import FEATURES, run_scenario
 from street_samples import little_book, little_town
+from veilroute.app import simulate_day, simulate_linked
 from veilroute.auditing import street
-from veilroute.cli import simulate_day, simulate_linked
 from veilroute.domain import with_rules
 
 FEW, MANY = 3, 40

@@ -268,8 +268,7 @@ def test_every_option_of_every_command_is_described() -> None:
     for name in COMMANDS:
         for options in options_of(find_app(name)):
             said = [option for option in options if re.search(rf"``{option}(?![\w-])", described[name.split()[0]])]
-            inherited = name in ("compare",)
-            assert said or inherited, f"{name} {options}"
+            assert said, f"{name} {options}"
 
 
 def keys_of(value: object) -> set[str]:

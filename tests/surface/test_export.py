@@ -86,6 +86,14 @@ def test_bad_exports_are_one_line(
         assert_refused(command("route", book, "--transit", 102, "--format", "directions", *options), says)
 
 
+def test_export_draws_pictures_as_draw_does(command: Command, town_book: vr.Playbook) -> None:
+    """And a .pdf is the report, where `draw` makes a picture of it."""
+    for suffix in ("png", "svg", "html", "pdf"):
+        for name in ("draw", "export"):
+            assert command(name, "town.json", "-o", f"{name}.{suffix}").code == 0
+        assert (Path(f"draw.{suffix}").read_bytes() == Path(f"export.{suffix}").read_bytes()) == (suffix != "pdf")
+
+
 @pytest.mark.parametrize("typed", ["branch NORTH ", "60.17205, 24.9419"])
 def test_the_secret_by_node_name_or_place(
     command: Command, town_book: vr.Playbook, monkeypatch: pytest.MonkeyPatch, typed: str

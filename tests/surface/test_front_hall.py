@@ -14,8 +14,23 @@ from cyclopts import CycloptsError, MissingArgumentError
 
 import veilroute as vr
 from commands import Command, assert_refused
-from veilroute.app import PlanRequest, make_request, override, problem_text, read_problem
+from veilroute.app import (
+    AuditRequest,
+    CompareRequest,
+    PlanRequest,
+    ProblemRequest,
+    RiskRequest,
+    SceneRequest,
+    make_request,
+    override,
+    problem_text,
+    read_problem,
+)
+from veilroute.app.audit import audit, risk
+from veilroute.app.compare import compare
+from veilroute.app.export import scene
 from veilroute.app.plan import plan
+from veilroute.base.io import dump_canonical
 from veilroute.cli import COMMANDS, find_app, option_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,6 +122,31 @@ def test_the_same_request_gives_the_same_bytes(name: str, inputs: Path, command:
         assert Path("entered.json").read_bytes() == made["file"]
         assert len(vr.read_ledger("week.jsonl").entries) == 1
     assert said.privacy.k == request.privacy.k and said.stops == request.stops
+
+
+def test_audits_risks_comparisons_and_scenes_in_python_are_what_the_commands_print(
+    inputs: Path, command: Command
+) -> None:
+    """And a problem file says what was meant also with keys that only planning needs."""
+    (inputs / "trip.toml").write_text(problem_text(override(PlanRequest(), {**HALL, "k": 2, "time_limit": 60})))
+    asked, book = read_problem(inputs / "trip.toml", ProblemRequest), Path("earlier.json")
+    against = AuditRequest(playbooks=(book,), against=asked)
+    linked = AuditRequest(playbooks=(book, book), trips="expected")
+    compared = CompareRequest(asked=asked, ks=(2, 3), budget=0.5)
+    made: list[tuple[dict[str, Any], tuple[object, ...]]] = [
+        (audit(against).to_dict(), ("audit", book, "--against", "trip.toml")),
+        (audit(linked).to_dict(), ("audit", book, book, "--trips", "expected")),
+        (risk(RiskRequest(playbook=book, observer="counting")).to_dict(), ("risk", book, "--adversary", "counting")),
+        (compare(compared).to_dict(), ("compare", "trip.toml", "-k", "2,3", "--budget", "50")),
+    ]
+    for found, words in made:
+        assert dump_canonical(found).decode() == command(*words, "--json").out, words
+    for file in (book, Path("hall.map"), Path("trip.toml")):
+        assert command("scene", file, "-o", "scene.json").code == 0
+        kind = asked if file.suffix == ".toml" else ProblemRequest()
+        assert dump_canonical(scene(SceneRequest(file=file, asked=kind))) == Path("scene.json").read_bytes()
+    with pytest.raises(vr.InvalidInputError, match="one playbook alone"):
+        audit(AuditRequest(playbooks=(book, book), against=asked))
 
 
 def test_a_request_as_json_is_that_of_the_file() -> None:

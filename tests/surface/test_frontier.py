@@ -100,5 +100,5 @@ def test_the_usual_values_and_the_playbooks_of_the_points(command: Command, buil
 def test_bad_options(command: Command, building: Path, options: str) -> None:
     option, _, value = options.partition(" ")
     done = command("frontier", building, *TRIP, option, value)
-    typed = {"--k": "-k: ", "--ell": "-", "--m": "-", "-o": "--out"}
-    assert_refused(done, typed.get(option, option))
+    named = {"--k": "-k", "--ell": "--apart", "--m": "--until", "-o": "--out"}
+    assert_refused(done, "Privacy.ell" if value == "-1" else f"veilroute: {named.get(option, option)}")

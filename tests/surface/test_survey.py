@@ -33,6 +33,14 @@ def test_nothing_hidden_is_exit_code_3_and_an_early_stop_is_said(command: Comman
     assert "out of time; these are 0 of 100 pairs" in done.err
 
 
+def test_compare_with_pairs_is_a_survey(command: Command) -> None:
+    ask = ("ring.map", *PLACES, "--json", "-k", 3, "--ell", 1, "--m", 9)
+    survey, compare = command("survey", *ask, "--points", 3), command("compare", *ask, "--pairs", 3)
+    assert compare.out == survey.out and survey.code == compare.code
+    for more, word in (("-k", "2,3"), "-k"), (("--budget", "9"), "--budget"), (("--pairs", "0"), "--pairs"):
+        assert_refused(command("compare", "ring.map", *PLACES, "--pairs", 3, *more), word)
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [(("--points", "0"), "--points"), (("--points", "many"), "--points"), (("-o", "heat.gif"), "--out")],

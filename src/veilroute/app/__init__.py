@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from veilroute.base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from veilroute.app.audit import AuditResult, RiskResult, audit_playbook
+    from veilroute.app.compare import CompareResult
+    from veilroute.app.export import ExportResult
     from veilroute.app.load import load_instance, load_playbook
     from veilroute.app.places import find_node, find_secret, read_roads
     from veilroute.app.plan import PlanResult
@@ -20,14 +23,17 @@ if TYPE_CHECKING:
         GridSpec,
         LedgerSpec,
         MethodSpec,
+        PairsRequest,
         PlanRequest,
         PrivacySpec,
         ProblemRequest,
         ProblemSpec,
         ReplanRequest,
         RiskRequest,
+        SceneRequest,
         StopsSpec,
     )
+    from veilroute.app.simulate import simulate_day, simulate_linked, simulate_playbook
 
 # Each is imported when it is wanted, because planning loads the kernels; what is for users is in __all__.
 __getattr__ = lazy_names(__name__, __file__)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-from veilroute.app.requests import CALLER, FILE, OLD_KEYS, USUAL, sections, values
+from veilroute.app.requests import CALLER, FILE, OLD_KEYS, USUAL, PlanRequest, sections, values
 from veilroute.base.errors import FileFormatError, InvalidInputError
 from veilroute.base.io import read_bytes
 
@@ -35,13 +35,14 @@ def is_problem_file(path: Path) -> bool:
 
 
 def read_problem(path: Path, kind: type[_Request]) -> _Request:
-    """Read a request from a problem file. Paths in it are relative to the file."""
+    """Read a request from a problem file: paths in it are relative to it, and what only planning needs is left out."""
     try:
         data = tomllib.loads(read_bytes(path).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileFormatError(path, f"this is no TOML: {error}") from None
+    others = sections(PlanRequest).keys() - sections(kind).keys()
     try:
-        return make_request(data, kind, folder=path.parent)
+        return make_request({k: v for k, v in data.items() if k not in others}, kind, folder=path.parent)
     except InvalidInputError as error:
         raise FileFormatError(path, str(error), did_you_mean=getattr(error, "did_you_mean", ())) from None
 

@@ -212,7 +212,19 @@ class CompareRequest:
     untils: tuple[int | None, ...] = ()  #: ``None`` is the whole route
     mechanism: str = "both"
     time_limit_s: float | None = 300.0  #: for each point
+    budget: float | None = None  #: how much longer routes may be, as a share: names the most private point within it
     playbooks: Path | None = None  #: a folder for the playbook of each point
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairsRequest:
+    """What one privacy costs for all starts and goals among some points of a map."""
+
+    asked: ProblemRequest = ProblemRequest()
+    points: int | None = 24  #: how many points of the map are drawn; ``None`` takes all
+    planner: str = "optimal"
+    partitioner: str | None = None
+    time_limit_s: float | None = 300.0  #: for all of it
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from veilroute.auditing.auditor import audit_playbook
 from veilroute.auditing.day import DayReport, Dispatcher, PublicTerm, audit_day
 from veilroute.auditing.linked import LinkedCandidate, LinkedPlaybook, LinkedReport, LinkedStep, audit_linked
 from veilroute.auditing.replay import Planner
@@ -16,7 +15,7 @@ from veilroute.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.auditing.apartness import ClassRule, Spread, mask_of, members_of
-    from veilroute.auditing.auditor import find_nodes_that_matter
+    from veilroute.auditing.auditor import check_playbook, find_nodes_that_matter
     from veilroute.auditing.claims import check_bound, check_optimality, check_same_route
     from veilroute.auditing.class_search import ClassSearch, Workbench, count_anonymizable
     from veilroute.auditing.day import Order
@@ -56,5 +55,4 @@ __all__ = [
     "PublicTerm",
     "audit_day",
     "audit_linked",
-    "audit_playbook",
 ]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from veilroute.auditing import claims, risk
 from veilroute.auditing.binding import bind, check_instance, check_shown
+from veilroute.auditing.claims import WrittenApart
 from veilroute.auditing.class_search import count_anonymizable
 from veilroute.auditing.detours import check_contingencies
 from veilroute.auditing.driving import check_doors, check_turns
@@ -20,9 +21,10 @@ from veilroute.model.playbook import Playbook
 from veilroute.model.problem import Privacy, Problem
 
 
-def audit_playbook(
+def check_playbook(
     playbook: Playbook,
     *,
+    written_apart: WrittenApart,
     planner: Planner | None = None,
     instance: Problem | None = None,
     privacy: Privacy | None = None,
@@ -30,39 +32,11 @@ def audit_playbook(
     prior: Sequence[float] | None = None,
     ledger: str | Path | None = None,
 ) -> AuditReport:
-    """Check every claim of a playbook by playing the adversary, with code that planning does not share.
+    """What ``vr.audit`` does, which says what the parameters mean.
 
-    Each candidate in turn is taken for the secret and its route asked for; what comes back is walked on the map,
-    compared with the routes of all other candidates and priced. A bad route is a violated claim, not an exception.
-
-    Parameters
-    ----------
-    playbook
-        What to check; it must have its domain.
-    planner
-        Where the routes come from instead: called with a candidate's label and a trip, it returns a route or raises
-        `NotAnonymizedError`. The claims are still those of the playbook.
-    instance, privacy
-        What was meant. With either there is one more claim, ``instance``: that the playbook is about this map, these
-        trips and candidates in this order, this visibility, these names, and promises this privacy.
-    unstated
-        What of these nobody stated and is not to be compared: ``visibility``, ``prior`` or fields of the privacy, as in
-        ``Instance.unstated``.
-    prior
-        A weight for each candidate under which to measure the risk as well, with one more claim, ``prior``.
-    ledger
-        The ledger under which it was planned, if it was. With one more claim, ``past``: that it says of earlier trips
-        what the ledger says. Without the ledger nothing is proved that depends on them.
-
-    Returns
-    -------
-    AuditReport
-        A verdict per claim with the evidence, and the anonymity set over time.
-
-    Raises
-    ------
-    InvalidInputError
-        When the playbook holds only the hash of its domain, or names trips or candidates that the domain lacks.
+    ``written_apart`` finds members of a class whose files differ. It writes the files as `veilroute route` does, so it
+    is judged here and no part of the judge: the caller brings it along. Without it the claim ``same-route`` would say
+    less than it promises, so nobody can leave it out.
     """
     replayed = replay_playbook(playbook, planner)
     bound_to = bind(playbook, instance, privacy, unstated)
@@ -86,7 +60,7 @@ def audit_playbook(
         claims.check_coverage(replayed),
         *filter(None, [check_doors(replayed)]),
         claims.check_cost(replayed),
-        claims.check_same_route(replayed),
+        claims.check_same_route(replayed, written_apart),
         claims.check_partition(replayed),
         claims.check_class_size(replayed),
         claims.check_spread(replayed),

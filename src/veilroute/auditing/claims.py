@@ -1,9 +1,8 @@
 """The claims, one check each, in the order of a report's topics: what anonymity costs, privacy, and the routes."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from importlib import import_module
 
 from veilroute.auditing.apartness import members_of
 from veilroute.auditing.optimality import Optimum
@@ -15,8 +14,10 @@ from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Domain, Label
 from veilroute.model.certificate import MAX_TRIED
 from veilroute.model.exposure import area_text
-from veilroute.model.playbook import Route
+from veilroute.model.playbook import Playbook, Route
 
+#: For each group of routes a format in which they are not written byte for byte alike; ``None`` if there is none.
+WrittenApart = Callable[[Playbook, Sequence[Sequence[Route]]], list[str | None]]
 _STATUSES = ("optimal", "feasible", "infeasible")
 
 
@@ -426,10 +427,10 @@ def check_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
     return judge("cost", problems, f"{number(len(compared), 'stated cost')} recomputed and found right")
 
 
-def check_same_route(replayed: ReplayedPlaybook, *, write: Callable[..., dict[str, str]] | None = None) -> ClaimVerdict:
+def check_same_route(replayed: ReplayedPlaybook, written_apart: WrittenApart) -> ClaimVerdict:
     """All members of an anonymized class get the same first m nodes on every trip; no class is shown with others.
 
-    And the same bytes in every format in which a route can be had; ``write`` may be another writer of these.
+    And the same bytes in every format in which a route can be had.
     """
     m = replayed.playbook.privacy.m
     problems, num_compared = [], 0
@@ -448,7 +449,13 @@ def check_same_route(replayed: ReplayedPlaybook, *, write: Callable[..., dict[st
                 written[where] = _as_promised(answers, trip, m)
         if m is None and group.member_routes:
             problems.append(f"class {position} holds routes of single members beside the one that all share")
-    problems += _written_apart(replayed, {where: routes for where, routes in written.items() if len(routes) > 1}, write)
+    written = {where: routes for where, routes in written.items() if len(routes) > 1}
+    formats = written_apart(replayed.playbook, list(written.values())) if written else []
+    problems += [
+        f"{where}: as {format} the routes of its members are not written alike"
+        for where, format in zip(written, formats, strict=True)
+        if format is not None
+    ]
     problems += [
         f"{place}: the route shown is not the one that its members get"
         for place, _, holder in _shown_only(replayed)
@@ -504,25 +511,6 @@ def _as_promised(answers: list[tuple[int, ReplayedRoute | None]], trip: int, m: 
     return [
         Route(route.labels[:m], route.stated_cost if isinstance(route.stated_cost, int | float) else 0.0, trip)
         for route in routes.values()
-    ]
-
-
-def _written_apart(
-    replayed: ReplayedPlaybook, written: Mapping[str, list[Route]], write: Callable[..., dict[str, str]] | None
-) -> list[str]:
-    """Where `veilroute route` does not write the same bytes for all members of a class.
-
-    What writes the files is run as it is, and so imported by name: it is what is judged here, and no part of the judge.
-    """
-    if not written:
-        return []
-    writer = import_module("veilroute.formats.route_text")
-    own = {} if write is None else {"write": write}
-    found = writer.differing_formats(replayed.playbook, list(written.values()), **own)
-    return [
-        f"{where}: as {format} the routes of its members are not written alike"
-        for where, format in zip(written, found, strict=True)
-        if format is not None
     ]
 
 

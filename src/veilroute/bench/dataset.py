@@ -20,7 +20,8 @@ from statistics import fmean
 from string import Template
 from typing import Any
 
-from veilroute.auditing import AuditReport, audit_playbook
+from veilroute.app.audit import audit_playbook
+from veilroute.auditing import AuditReport
 from veilroute.base.checks import check_whole
 from veilroute.base.errors import FileFormatError, InvalidInputError, VeilrouteError, shorten
 from veilroute.base.io import dump_canonical, parse_json, read_bytes, write_file

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from veilroute.auditing import audit_playbook
+from veilroute.app.audit import audit_playbook
 from veilroute.base.checks import check_list
 from veilroute.base.errors import FileFormatError, InvalidInputError, VeilrouteError, one_line
 from veilroute.base.io import parse_json, read_bytes

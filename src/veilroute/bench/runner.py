@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from veilroute.analysis import ADVERSARIES, watch_playbook
-from veilroute.auditing import audit_playbook
+from veilroute.app.audit import audit_playbook
 from veilroute.base.errors import InvalidInputError, VeilrouteError, one_line
 from veilroute.base.io import dump_canonical, parse_json
 from veilroute.base.run import Incumbent, Progress, Stopwatch, Watch

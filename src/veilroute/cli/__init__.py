@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from veilroute.cli.replan import replan_file
     from veilroute.cli.route import SENTENCES
     from veilroute.cli.serve import write_down_address
-    from veilroute.cli.simulate import simulate_day, simulate_linked, simulate_playbook
     from veilroute.cli.summaries import headline
     from veilroute.cli.worker import Attempt, Interrupts
 

@@ -1,21 +1,16 @@
 """`veilroute audit` and `veilroute risk`: whether a playbook keeps its word, and what it tells an observer."""
 
-from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from veilroute.analysis import watch_playbook
-from veilroute.analysis.posterior import measure_risk
-from veilroute.app.load import load_instance, load_playbook
-from veilroute.app.requests import GridSpec, ProblemRequest, values
-from veilroute.auditing import audit_linked, audit_playbook
-from veilroute.auditing.verdicts import joint_verdict
-from veilroute.base.checks import check_name
-from veilroute.base.errors import InvalidInputError, UnknownMethodError
+from veilroute.app.audit import audit, risk
+from veilroute.app.requests import AuditRequest, ProblemRequest, RiskRequest, values
+from veilroute.base.errors import InvalidInputError
 from veilroute.base.io import write_file
+from veilroute.base.run import Run
 from veilroute.cli.audit_day import audit_day_files
 from veilroute.cli.console import (
     DONE,
@@ -25,15 +20,12 @@ from veilroute.cli.console import (
     emit,
     emit_json,
     live_progress,
-    plain_run,
     remark,
+    tell_compiling,
 )
-from veilroute.cli.options import DomainOption, MovementOption, PlaybookArgument, complete, takes_request
+from veilroute.cli.options import DomainOption, MovementOption, PlaybookArgument, complete, out_option, takes_request
 from veilroute.cli.replan import audit_replan_file
 from veilroute.cli.simulate import simulate_files
-from veilroute.formats.places import read_prior
-from veilroute.model.entry import TRIPS
-from veilroute.model.playbook import Playbook, read_playbook
 
 _CHARTS = (".png", ".svg", ".pdf")
 
@@ -54,13 +46,7 @@ def run_audit(
             "and names are compared.",
         ),
     ] = None,
-    domain: Annotated[
-        Path | None,
-        Parameter(
-            metavar="FILE",
-            help="The map or instance file, when the playbook holds only its hash. Only the map is compared.",
-        ),
-    ] = None,
+    domain: DomainOption = None,
     ledger: Annotated[
         Path | None,
         Parameter(
@@ -118,17 +104,7 @@ def run_audit(
         ),
     ] = None,
     strict: Annotated[bool, Parameter(name="--strict", help="Exit 1 also when a claim could not be proved.")] = False,
-    out: Annotated[
-        Path | None,
-        Parameter(
-            name=(
-                "-o",
-                "--out",
-            ),
-            metavar="FILE",
-            help="Of linked trips: a chart over time (.png, .svg, .pdf).",
-        ),
-    ] = None,
+    out: Annotated[Path | None, out_option("Of linked trips: a chart over time (.png, .svg, .pdf).")] = None,
     json: JsonOption = False,
 ) -> int:
     """Check every claim of a playbook by replaying the adversary: exit 0 when all hold, 1 when one is violated.
@@ -152,9 +128,8 @@ def run_audit(
     With --checker: a second opinion. The file that it writes shares no line with this program. A partner can read it in
     half an hour, and run it as `python FILE PLAYBOOK` without installing anything.
     """
-    meant: dict[str, Any] = {}
     movement = request.grid.movement or 4
-    usual = ProblemRequest(grid=GridSpec(movement=request.grid.movement))
+    stated = [key for _, key, value in values(request) if key != "movement" and value is not None]
     if checker is not None:
         others = (instance, domain, ledger, day, before or None, replan, terms, reruns, trips, out)
         if playbooks or simulate or strict or request != ProblemRequest() or any(o is not None for o in others):
@@ -163,14 +138,14 @@ def run_audit(
             )
         return _write_checker(checker, json=json)
     if simulate:
-        if request != usual or before or any(each is not None for each in (instance, terms, reruns, out)):
+        if stated or before or any(each is not None for each in (instance, terms, reruns, out)):
             raise InvalidInputError("--simulate", "playbooks, and of other options --ledger, --trips, --replan, --day")
         return simulate_files(playbooks, ledger, trips, replan, day, domain, movement, json=json)
     if day is None and (terms is not None or reruns is not None or before):
         option = "--terms" if terms is not None else "--reruns" if reruns is not None else "--before"
         raise InvalidInputError(option, "--day DIR as well, of which this is a part")
     if day is not None or replan is not None:
-        is_other = any(each is not None for each in (ledger, instance, out, trips)) or request != usual
+        is_other = any(each is not None for each in (ledger, instance, out, trips)) or stated
         if len(playbooks) != 1 or is_other or None not in (day, replan):
             option, own = ("--replan", "") if day is None else ("--day", "--terms, --reruns, --before, ")
             raise InvalidInputError(option, f"one playbook beside it, and of other options {own}--domain")
@@ -178,38 +153,28 @@ def run_audit(
             return audit_replan_file(playbooks[0], replan, domain, movement, strict=strict, json=json)
         assert day is not None, "one of the two is given"
         return audit_day_files(playbooks[0], day, before, terms, reruns, domain, movement, strict=strict, json=json)
-    if ledger is not None or len(playbooks) > 1:
-        if instance is not None or request != usual:
-            raise InvalidInputError("--against", "one playbook alone, with all options that say what was meant")
-        return _audit_linked(playbooks, ledger, domain, movement, trips=trips, strict=strict, out=out, json=json)
-    if trips is not None:
-        raise InvalidInputError("--trips", "several playbooks, whose trips are linked")
-    if not playbooks or out is not None:
-        raise InvalidInputError("PLAYBOOK", "one to check, several to link, or --ledger FILE; a chart is of several")
-    playbook = playbooks[0]
-    if instance is None:
-        for _, key, value in values(request):
-            if key not in ("movement", "prior") and value is not None:
-                raise InvalidInputError(key, "--against PROBLEM as well, of which this is a part")
-        book = load_playbook(playbook, domain, movement)
-        if request.privacy.prior is not None:
-            meant["prior"] = _read_prior(request.privacy.prior, book)
-    else:
-        if domain is not None:
-            raise InvalidInputError("--domain", "--against alone, which says what the map is")
-        given = load_instance(complete(request, [instance])[0], plain_run())
-        meant = {"instance": given.problem, "privacy": given.privacy, "unstated": given.unstated}
-        book = read_playbook(playbook)
-        book = book if book.domain is not None else book.with_domain(given.problem.domain)
-    with live_progress("replaying the adversary"):
-        verdict = audit_playbook(book, **meant)
+    if instance is None and stated not in ([], ["prior"]):
+        raise InvalidInputError(stated[0], "`against` PROBLEM as well, of which this is a part")
+    if out is not None:
+        if ledger is None and len(playbooks) < 2:
+            raise InvalidInputError("--out", "several playbooks, or --ledger FILE: a chart is of several")
+        check_out(out, endings=_CHARTS)
+    against = None if instance is None else complete(request, [instance])[0]
+    prior = request.privacy.prior if against is None else None
+    wanted = AuditRequest(
+        playbooks=playbooks, against=against, prior=prior, ledger=ledger, trips=trips, domain=domain, movement=movement
+    )
+    with live_progress("replaying the adversary") as report:
+        found = audit(wanted, Run(report, tell=remark, tell_compiling=tell_compiling))
+    if out is not None and found.linked is not None:
+        from veilroute.plotting import draw_linked  # here, because it loads matplotlib
+
+        draw_linked(found.linked, out)
     if json:
-        emit_json(verdict.to_dict())
+        emit_json(found.to_dict())
     else:
-        emit(verdict.to_text().rstrip("\n") + "\n")
-    if domain is not None:
-        remark("of --domain only the map was compared; --against compares the rest too")
-    return DONE if verdict.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
+        emit(found.text() + ("" if out is None else f"Chart: {out}\n"))
+    return DONE if found.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
 
 
 def _write_checker(target: Path, *, json: bool) -> int:
@@ -221,50 +186,6 @@ def _write_checker(target: Path, *, json: bool) -> int:
     else:
         emit(f"Checker: {target}   (read it, then run it: python {target} PLAYBOOK)\n")
     return DONE
-
-
-def _audit_linked(
-    playbooks: Sequence[Path],
-    ledger: Path | None,
-    domain: Path | None,
-    movement: int,
-    *,
-    trips: str | None,
-    strict: bool,
-    out: Path | None,
-    json: bool,
-) -> int:
-    """Replay the observer who links trips."""
-    if trips is not None and ledger is not None:
-        raise InvalidInputError("--trips", "no ledger beside it: the first line of a ledger says it", trips)
-    if trips is not None:
-        check_name("--trips", trips, TRIPS)
-    if out is not None:
-        check_out(out)
-        if out.suffix.lower() not in _CHARTS:
-            raise UnknownMethodError("--out format", out.suffix or str(out), _CHARTS)
-    books = []
-    for path in playbooks:
-        book = read_playbook(path)
-        books.append(book if book.domain is not None else load_playbook(path, domain, movement))
-    with live_progress("replaying the adversary"):
-        report = audit_linked(books, ledger=ledger, trips=trips)
-        # What was planned under the ledger is proved under what the ledger says.
-        under = [(path, book) for path, book in zip(playbooks, books, strict=True) if ledger and book.past is not None]
-        alone = [(path, audit_playbook(book, ledger=ledger)) for path, book in under]
-    verdict = joint_verdict([*report.claims, *(claim for _, each in alone for claim in each.claims)])
-    if out is not None:
-        from veilroute.plotting import draw_linked  # here, because it loads matplotlib
-
-        draw_linked(report, out)
-    if json:
-        audits = {"audits": [{"file": str(path), **each.to_dict()} for path, each in alone]} if alone else {}
-        emit_json(report.to_dict() | audits | {"holds": verdict != "violated", "verdict": verdict})
-    else:
-        emit(report.to_text() + ("" if out is None else f"Chart: {out}\n"))
-        for path, each in alone:
-            emit(f"\n{path}: {each.to_text() if len(books) == 1 else each.headline}\n")
-    return DONE if verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
 
 
 def run_risk(
@@ -292,19 +213,11 @@ def run_risk(
     less than ell across, and how often the best guess is right; also after every node of the way. It also says what an
     observer learns who expects a trip and sees none.
     """
-    book = load_playbook(playbook, domain, movement)
-    weights = None if prior is None else _read_prior(prior, book)
-    with live_progress("watching every trip"):
-        report = measure_risk(book, weights)
-        guesses = None if adversary is None else watch_playbook(book, adversary, weights)
+    wanted = RiskRequest(playbook=playbook, prior=prior, observer=adversary, domain=domain, movement=movement)
+    with live_progress("watching every trip") as report:
+        found = risk(wanted, Run(report, tell=remark))
     if json:
-        emit_json(report.to_dict() | ({} if guesses is None else {"adversary": guesses.to_dict()}))
-        return DONE
-    emit(report.to_text() + ("" if guesses is None else guesses.to_text()))
+        emit_json(found.to_dict())
+    else:
+        emit(found.text())
     return DONE
-
-
-def _read_prior(path: Path, book: Playbook) -> tuple[float, ...]:
-    """How probable each of a playbook's candidates is to somebody else."""
-    ends = {end for trip in book.trips for end in (trip.start, trip.goal)}
-    return read_prior(path, book.problem.domain, book.candidates, book.names, ends=ends)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from veilroute.app.audit import audit_playbook
 from veilroute.app.plan import timed_solve
-from veilroute.auditing import audit_playbook
 from veilroute.base.io import dump_canonical, write_file
 from veilroute.base.run import Progress
 from veilroute.cli.console import DONE, VIOLATED, live_progress, plain_run, stdout

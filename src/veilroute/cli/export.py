@@ -1,4 +1,4 @@
-"""`veilroute draw`, `export`, `scene` and `convert`: playbooks as pictures and routes, instances in other formats."""
+"""`veilroute export`, and the older `draw`, `scene` and `convert`: playbooks as files, instances in other formats."""
 
 import math
 from pathlib import Path
@@ -6,10 +6,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from veilroute.app.load import load_instance, load_map, load_playbook
-from veilroute.app.requests import GridSpec, ProblemRequest
-from veilroute.base.errors import InvalidInputError, UnknownMethodError
-from veilroute.base.io import dump_canonical, read_bytes, write_file
+from veilroute.app.export import draw, export, scene
+from veilroute.app.load import load_instance
+from veilroute.app.requests import ExportRequest, ProblemRequest, SceneRequest
+from veilroute.base.io import dump_canonical, write_file
+from veilroute.base.run import Run
 from veilroute.cli.console import (
     DONE,
     VIOLATED,
@@ -21,17 +22,17 @@ from veilroute.cli.console import (
     remark,
     stdout,
 )
-from veilroute.cli.options import DomainOption, FileArgument, MovementOption, PlaybookArgument, complete, takes_request
+from veilroute.cli.options import (
+    DomainOption,
+    FileArgument,
+    MovementOption,
+    PlaybookArgument,
+    complete,
+    out_option,
+    takes_request,
+)
 from veilroute.formats import write_instance
-from veilroute.formats.geojson import write_geojson
-from veilroute.formats.gpx import write_gpx
-from veilroute.formats.kml import write_kml
-from veilroute.formats.route_table import write_csv, write_xlsx
-from veilroute.model.playbook import Playbook
-from veilroute.streets.sheets import playbook_directions
-from veilroute.streets.stops import DWELL_S, Schedule
-
-FORMATS = (".gpx", ".geojson", ".kml", ".html", ".txt", ".csv", ".xlsx", ".pdf")
+from veilroute.streets.stops import DWELL_S
 
 
 def run_export(
@@ -40,78 +41,41 @@ def run_export(
     *,
     out: Annotated[
         Path,
-        Parameter(
-            name=(
-                "-o",
-                "--out",
-            ),
-            metavar="FILE",
-            help="A .gpx, .geojson, .kml, .html, .txt, .csv, .xlsx or .pdf file.",
-        ),
+        out_option("Its ending says what it is: .png, .svg, .html, .pdf, .txt, .gpx, .kml, .geojson, .csv or .xlsx."),
     ],
     trip: Annotated[
-        int | None, Parameter(help="Only this trip, from 0, all when left out; in a .html the first to be shown.")
+        int | None,
+        Parameter(help="Only this trip, from 0; all if left out. A picture shows one, a .html this one first."),
     ] = None,
     dwell: DwellOption = DWELL_S,
     depart: DepartOption = None,
     domain: DomainOption = None,
     movement: MovementOption = 4,
 ) -> int:
-    """Write the routes of all classes: for devices and map programs, as driver's sheets, as tables, or as a report.
+    """Write a playbook as a picture, a page, a report, routes or tables.
 
-    GPX, GeoJSON, KML and the driver's sheets (.txt) need a street network, or a grid planned with --origin and --cell.
-    The page that a browser shows offline (.html: to look at, to watch, to drive by), tables (.csv, .xlsx) and the
-    report (.pdf), which audits the playbook, are for all. What is written is as public as the playbook: it does not
-    know the secret.
+    A picture is a .png or .svg. A .html is a page that a browser shows offline: to look at, to watch, to drive by. The
+    report (.pdf) audits the playbook; exit 1 if it does not pass. Tables are .csv or .xlsx. For devices and map
+    programs there are GPX, GeoJSON and KML, and driver's sheets (.txt): these need a street network, or a grid planned
+    with --origin and --cell. What is written is as public as the playbook: it does not know the secret.
     """
-    suffix = out.suffix.lower()
-    if suffix not in FORMATS:
-        raise UnknownMethodError("export format", out.suffix or str(out), FORMATS)
-    check_out(out)
-    schedule = Schedule(dwell, depart)
-    book = load_playbook(playbook, domain, movement)
-    streets = book.problem.domain.on_earth
-    if depart is not None and streets is not None and streets.unit != "seconds":
-        raise InvalidInputError("--depart", "a network whose costs are seconds: on others no times are known", depart)
-    with live_progress("writing"):
-        is_sound = _write(book, out, suffix, trip, schedule)
-    stdout().print(f"Map: {out} ({_size_text(out)})" if suffix == ".html" else f"Written: {out}")
-    if not is_sound:
-        remark("the playbook does not pass its audit, and the report says so")
-        return VIOLATED
-    return DONE
+    wanted = ExportRequest(
+        playbook=playbook, out=out, trip=trip, dwell_s=dwell, depart=depart, domain=domain, movement=movement
+    )
+    with live_progress("writing") as report:
+        written = export(wanted, Run(report, tell=remark))
+    _tell(out, "Picture" if out.suffix.lower() in (".png", ".svg") else "Written")
+    return DONE if written.report is None or written.report.holds else VIOLATED
 
 
-def _size_text(path: Path) -> str:
-    """How large a file is, in kilobytes or megabytes."""
-    size = path.stat().st_size
-    return f"{math.ceil(size / 1000)} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
-
-
-def _write(book: Playbook, out: Path, suffix: str, trip: int | None, schedule: Schedule) -> bool:
-    """Write a playbook in the format of the file's ending; whether it passed its audit, where that was asked."""
-    match suffix:
-        case ".gpx":
-            write_gpx(book, out, trip=trip, schedule=schedule)
-        case ".geojson":
-            write_geojson(book, out, trip=trip)
-        case ".kml":
-            write_kml(book, out, trip=trip, schedule=schedule)
-        case ".csv":
-            write_csv(book, out, trip=trip)
-        case ".xlsx":
-            write_xlsx(book, out, trip=trip)
-        case ".txt":
-            write_file(out, playbook_directions(book, trip=trip, schedule=schedule))
-        case ".html":
-            from veilroute.plotting import write_html_map  # here, because it loads matplotlib
-
-            write_html_map(book, out, trip=trip or 0)
-        case _:
-            from veilroute.plotting import write_report
-
-            return write_report(book, out, trip=trip, schedule=schedule).holds
-    return True
+def _tell(out: Path, what: str) -> None:
+    """Say what was written; of a page how large it is, in kilobytes or megabytes."""
+    if out.suffix.lower() != ".html":
+        stdout().print(f"{what}: {out}")
+        return
+    size = out.stat().st_size
+    shown = f"{math.ceil(size / 1000)} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+    stdout().print(f"Map: {out} ({shown})")
 
 
 @takes_request(ProblemRequest)
@@ -134,17 +98,7 @@ def run_draw(
     playbook: PlaybookArgument,
     /,
     *,
-    out: Annotated[
-        Path,
-        Parameter(
-            name=(
-                "-o",
-                "--out",
-            ),
-            metavar="FILE",
-            help="A .png, .svg, .pdf or .html file.",
-        ),
-    ],
+    out: Annotated[Path, out_option("A .png, .svg, .pdf or .html file.")],
     trip: Annotated[int, Parameter(help="Which trip, from 0.")] = 0,
     domain: DomainOption = None,
     movement: MovementOption = 4,
@@ -153,16 +107,9 @@ def run_draw(
 
     A .html is a page for the browser with all trips, this one first; it loads nothing from anywhere.
     """
-    from veilroute.plotting import draw_playbook, write_html_map
-
-    book = load_playbook(playbook, domain, movement)
-    is_page = out.suffix.lower() == ".html"
-    with live_progress("drawing"):
-        if is_page:
-            write_html_map(book, out, trip=trip)
-        else:
-            draw_playbook(book, out, trip=trip)
-    stdout().print(f"Map: {out} ({_size_text(out)})" if is_page else f"Picture: {out}")
+    with live_progress("drawing") as report:
+        draw(ExportRequest(playbook=playbook, out=out, trip=trip, domain=domain, movement=movement), Run(report))
+    _tell(out, "Picture")
     return DONE
 
 
@@ -172,17 +119,7 @@ def run_scene(
     /,
     *,
     request: ProblemRequest,
-    out: Annotated[
-        Path,
-        Parameter(
-            name=(
-                "-o",
-                "--out",
-            ),
-            metavar="FILE",
-            help="A .json file.",
-        ),
-    ],
+    out: Annotated[Path, out_option("A .json file.")],
     domain: DomainOption = None,
 ) -> int:
     """Write what the studio draws of a map, an instance or a playbook, as JSON.
@@ -190,27 +127,9 @@ def run_scene(
     Of a file that says where a trip goes and what its candidates are these are drawn too, and of a playbook all that
     its pages show.
     """
-    from veilroute.plotting.scene import domain_scene, instance_scene, playbook_scene
-
-    if out.suffix.lower() != ".json":
-        raise UnknownMethodError("scene format", out.suffix or str(out), (".json",))
-    check_out(out)
-    with live_progress("drawing"):
-        if _is_playbook(file):
-            scene = playbook_scene(load_playbook(file, domain, request.grid.movement or 4))
-        else:
-            asked, _ = complete(request, [file])
-            world, is_whole = load_map(asked, plain_run())
-            if is_whole or request != ProblemRequest(grid=GridSpec(movement=request.grid.movement)):
-                found = load_instance(asked, plain_run())
-                scene = instance_scene(found.problem, found.privacy)
-            else:
-                scene = domain_scene(world)
-        write_file(out, dump_canonical(scene))
+    check_out(out, endings=(".json",))
+    wanted = SceneRequest(file=file, asked=complete(request, [file])[0], domain=domain)
+    with live_progress("drawing") as report:
+        write_file(out, dump_canonical(scene(wanted, Run(report, tell=remark))))
     stdout().print(f"Written: {out}")
     return DONE
-
-
-def _is_playbook(path: Path) -> bool:
-    """Whether a file is a playbook, by the word that none of the others has."""
-    return path.suffix.lower() == ".json" and b'"veilroute-playbook/' in read_bytes(path)

@@ -25,6 +25,7 @@ NAMES = {
     "file": ("--ledger",),
     "ledger": ("--ledger",),
     "out": ("--out", "-o"),
+    "playbook": ("PLAYBOOK",),
 }
 
 

@@ -10,10 +10,10 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from veilroute.analysis.obstacles import find_obstacles
+from veilroute.app.audit import audit_playbook
 from veilroute.app.beside import playbooks_beside
 from veilroute.app.load import load_playbook
 from veilroute.app.places import find_nodes, read_roads
-from veilroute.auditing import audit_playbook
 from veilroute.base.checks import check_name
 from veilroute.base.errors import InvalidInputError, TooLargeError, UnsafeLedgerError, listing
 from veilroute.cli import console

@@ -37,6 +37,12 @@ FileArgument = Annotated[
     Path, Parameter(name="PROBLEM", help="A problem file (.toml), a map (.osm.pbf, .map), a network or an instance.")
 ]
 
+
+def out_option(text: str) -> Parameter:
+    """The file to write."""
+    return Parameter(name=("-o", "--out"), metavar="FILE", help=text)
+
+
 SetOption = Annotated[
     tuple[str, ...] | None,
     Parameter(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from veilroute.formats.osm_addresses import read_osm_addresses
     from veilroute.formats.places import read_places, read_prior, scan_places
     from veilroute.formats.route_table import make_table, write_csv, write_xlsx
-    from veilroute.formats.route_text import route_texts
+    from veilroute.formats.route_text import differing_formats, route_texts
 
 # For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
 __getattr__ = lazy_names(__name__, __file__)

@@ -289,7 +289,7 @@ class Playbook:
         BrokenPromiseError
             A Failure as well: the class is called anonymized, and the playbook itself shows that it is not. What takes
             the map to see (walks, coverage, distances) is not looked at: that is the work of
-            :func:`~veilroute.auditing.audit_playbook`.
+            :func:`~veilroute.audit`.
         """
         if not is_whole(trip, 0, len(self.trips) - 1):
             # Without what came: with arguments the wrong way round, that is the secret.

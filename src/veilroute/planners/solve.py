@@ -171,7 +171,7 @@ def playbook_from_classes(
     """Make a playbook of classes and routes that were planned elsewhere, so that it can be audited, drawn and compared.
 
     Costs, APR and MAC are worked out here; nothing is said about who could be hidden, or how good it is. Whether the
-    classes hide anybody is for :func:`~veilroute.auditing.audit_playbook` to say.
+    classes hide anybody is for :func:`~veilroute.audit` to say.
 
     Parameters
     ----------

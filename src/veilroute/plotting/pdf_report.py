@@ -1,7 +1,7 @@
 """The report for whoever answers for the trips: what was planned, what it costs, and whether it keeps its word.
 
-It is one PDF without a link in it. The playbook is audited first, and what the report says of privacy and cost is what
-the auditor and the risk measure found, not what the playbook claims. The same playbook gives the same bytes.
+It is one PDF without a link in it. What it says of privacy and cost is what the auditor and the risk measure found, not
+what the playbook claims. The same playbook and audit give the same bytes.
 """
 
 import math
@@ -13,7 +13,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 
 from veilroute.analysis.posterior import RiskReport, measure_risk
-from veilroute.auditing import AuditReport, audit_playbook
+from veilroute.auditing import AuditReport
 from veilroute.base.errors import InvalidInputError
 from veilroute.domain.geography import cost_text, distance_text, duration_text
 from veilroute.formats.geojson import class_colour
@@ -31,9 +31,14 @@ _VERDICTS = {"holds": "#1B7A3D", "unproved": "#8A6100", "violated": "#B3261E"}
 
 
 def write_report(
-    playbook: Playbook, path: str | Path, *, trip: int | None = None, schedule: Schedule | None = None
-) -> AuditReport:
-    """Write the report of a playbook as a PDF, of all trips or of one ``trip``; return its audit.
+    playbook: Playbook,
+    path: str | Path,
+    *,
+    report: AuditReport,
+    trip: int | None = None,
+    schedule: Schedule | None = None,
+) -> None:
+    """Write the report of a playbook as a PDF, of all trips or of one ``trip``.
 
     Parameters
     ----------
@@ -41,22 +46,24 @@ def write_report(
         With its domain attached.
     path
         The file to write.
+    report
+        What ``vr.audit`` said of this playbook.
     trip
         Which trip's map and tables to show; those of all when left out. The audit is always that of all.
     schedule
         How long stops take.
     """
-    pages, audit = report_pages(playbook, trip=trip, schedule=schedule)
+    pages = report_pages(playbook, report, trip=trip, schedule=schedule)
     pages.save(path, f"veilroute   playbook {playbook.sha256[:16]}")
-    return audit
 
 
 def report_pages(
-    playbook: Playbook, *, trip: int | None = None, schedule: Schedule | None = None
-) -> tuple[Pages, AuditReport]:
-    """The pages of a report before they are written, and the audit that they tell of."""
+    playbook: Playbook, audit: AuditReport, *, trip: int | None = None, schedule: Schedule | None = None
+) -> Pages:
+    """The pages of a report before they are written."""
+    if audit.playbook_sha256 != playbook.sha256:
+        raise InvalidInputError("report", "the audit of this playbook, not of another")
     schedule, trips = schedule or Schedule(), chosen_trips(playbook, trip)
-    audit = audit_playbook(playbook)
     table, risk = make_table(playbook, trip=trip), _measure(playbook)
     with plain_settings():
         pages = Pages()
@@ -74,7 +81,7 @@ def report_pages(
         _write_tables(pages, playbook, table, schedule)
         _write_risk(pages, playbook, risk)
         _write_audit(pages, playbook, audit)
-    return pages, audit
+    return pages
 
 
 def _draw(playbook: Playbook, trip: int, ax: Axes) -> None:
