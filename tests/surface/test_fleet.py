@@ -246,7 +246,8 @@ def test_whatever_fails_while_orders_are_read_says_a_fixed_sentence(
     def fail(*given: object, **options: object) -> None:
         raise error("SECRET")
 
-    monkeypatch.setattr(f"veilroute.cli.fleet.{place}", fail)
+    room = "cli" if place == "read_bytes" else "app"
+    monkeypatch.setattr(f"veilroute.{room}.fleet.{place}", fail)
     assert_refused(command("fleet", town, "--orders", "orders.txt", "--vehicles", 1), f"--orders: {SENTENCES['table']}")
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
+from veilroute.app import write_day
 from veilroute.auditing import audit_underway
-from veilroute.cli import write_day
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_what_fails_its_audit_is_not_written(command: Command, monday: Path, mon
     def audit(book: vr.Playbook, _: vr.Day, day: vr.Day) -> object:
         return audit_underway(book, vr.read_day("else.json"), day)
 
-    monkeypatch.setattr("veilroute.cli.fleet_replan.audit_underway", audit)
+    monkeypatch.setattr("veilroute.app.replan.audit_underway", audit)
     other = json.loads((monday / "day.json").read_bytes()) | {"direct_cost": 1}
     Path("else.json").write_text(json.dumps(other), encoding="ascii")
     done = command("fleet-replan", "town.json", "--day", monday, "--at", "08:05", "-o", "rest")

@@ -125,7 +125,7 @@ def test_a_replan_that_fails_its_audit_is_not_written(
     command: Command, town: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verdict = ClaimVerdict("walk", False, "through a wall")
-    monkeypatch.setattr("veilroute.cli.replan.audit_replan", lambda *_, **__: (verdict,))
+    monkeypatch.setattr("veilroute.app.replan.audit_replan", lambda *_, **__: (verdict,))
     done = command("replan", town, "--class", 1, "--at", 101, "--closed", "101,102", "-o", "rest.json")
     assert (done.code, "VIOLATED walk: through a wall" in done.out) == (1, True)
     assert not Path("rest.json").exists()

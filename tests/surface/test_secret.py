@@ -153,10 +153,10 @@ class ToldError(Exception):
 @pytest.mark.parametrize(
     "place",
     [
-        "veilroute.cli.route.find_secret",
+        "veilroute.app.route.find_secret",
         "veilroute.model.playbook.Playbook.route_for",
-        "veilroute.cli.route.is_hidden",
-        "veilroute.cli.route._route_text",
+        "veilroute.app.route.is_hidden",
+        "veilroute.app.route._route_text",
         "veilroute.cli.route.emit",
     ],
 )
@@ -238,7 +238,7 @@ def test_on_a_terminal_nothing_is_echoed(town: vr.Playbook) -> None:
         out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert out.decode().split() == [str(node) for node in town.route_for(102)]
-    assert err == b"Transit point (it is not shown): \n"
+    assert err == b"Secret stop (it is not shown): \n"
     assert termios.tcgetattr(terminal)[3] & termios.ECHO  # as it was before
     os.set_blocking(keyboard, False)
     shown = b""

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import orjson
 
-from veilroute.base.errors import FileFormatError, shorten
+from veilroute.base.errors import FileFormatError, InvalidInputError, shorten
 
 MAX_BYTES = 2**30  #: no file is read into memory beyond this size; a network of a million junctions has 280 MB as JSON
 MAX_VALUES = 100_000_000
@@ -154,6 +154,12 @@ def read_text(path: str | Path) -> str:
         return raw.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise FileFormatError(path, "not text in UTF-8; check that it is the right file, or save it as UTF-8") from None
+
+
+def check_out(out: Path, field: str = "out") -> None:
+    """Raise before the work begins when its result could not be written."""
+    if out.is_dir() or not out.parent.is_dir():
+        raise InvalidInputError(field, "a file in a folder that exists", str(out))
 
 
 def write_file(path: str | Path, content: bytes | str, *, is_new: bool = False, mode: int = 0o666) -> None:

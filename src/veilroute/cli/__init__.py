@@ -16,10 +16,8 @@ if TYPE_CHECKING:
         polite_interrupt,
         read_time_limit,
     )
-    from veilroute.cli.day_files import write_day
     from veilroute.cli.main import COMMANDS, run
     from veilroute.cli.maps import app
-    from veilroute.cli.replan import replan_file
     from veilroute.cli.route import SENTENCES
     from veilroute.cli.serve import write_down_address
     from veilroute.cli.simulate import simulate_day, simulate_linked, simulate_playbook

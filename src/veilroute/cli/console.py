@@ -23,6 +23,7 @@ from rich.progress import Progress as RichProgress
 from rich.text import Text
 
 from veilroute.base.errors import InvalidInputError, one_line
+from veilroute.base.io import check_out as check_out
 from veilroute.base.io import dump_canonical
 from veilroute.base.run import Progress, ProgressCallback, Run
 from veilroute.cli.keys import as_typed, heading
@@ -112,12 +113,6 @@ def remark(line: str) -> None:
     line = as_typed(line)
     with suppress(OSError, ValueError):  # nobody listens
         print(f"veilroute: {one_line(line)}", file=sys.stderr, flush=True)
-
-
-def check_out(out: Path, option: str = "--out") -> None:
-    """Raise before the work begins when its result could not be written."""
-    if out.is_dir() or not out.parent.is_dir():
-        raise InvalidInputError(option, "a file in a folder that exists", str(out))
 
 
 @dataclass(frozen=True)
@@ -287,6 +282,13 @@ def tell_compiling() -> None:
 def plain_run() -> Run:
     """A run for work that is done at once: what is to be said goes to standard error."""
     return Run(tell=remark, tell_compiling=tell_compiling)
+
+
+@contextmanager
+def running(stage: str, limit: TimeLimit | None = None) -> Iterator[Run]:
+    """Yield a run whose progress is shown, and whose warnings go to standard error."""
+    with live_progress(stage, limit=limit) as report:
+        yield Run(report, tell=remark, tell_compiling=tell_compiling)
 
 
 @contextmanager

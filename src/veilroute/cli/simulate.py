@@ -5,7 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from veilroute.analysis.posterior import find_exposures, measure_risk
+from veilroute.app.day_files import DAY_FILE
 from veilroute.app.load import load_playbook
+from veilroute.app.replan import read_replan
 from veilroute.auditing import audit_linked, audit_playbook, street
 from veilroute.auditing.day_risk import observe_day
 from veilroute.auditing.linked import LinkedReport
@@ -13,8 +15,6 @@ from veilroute.base.checks import check_name
 from veilroute.base.errors import InvalidInputError
 from veilroute.base.keys import Key
 from veilroute.cli.console import DONE, VIOLATED, emit, emit_json, live_progress
-from veilroute.cli.day_files import DAY_FILE
-from veilroute.cli.replan import read_replan
 from veilroute.fleet import Exposure, exposure, pad
 from veilroute.ledger.ledger import read_ledger
 from veilroute.model.closure import GIVE_UP, Replan
