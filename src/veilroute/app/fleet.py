@@ -192,9 +192,7 @@ def _read_terms(book: Playbook, wanted: FleetTerms, problems: Problems, run: Run
         "demand": wanted.demand,
         "service_s": None if wanted.service is None else 60 * wanted.service,
         "depart_s": None if wanted.depart is None else _attempt(problems, _clock, wanted.depart),
-        "customers": None
-        if wanted.customers is None
-        else _attempt(problems, read_public_terms, book, wanted.customers),
+        "customers": None if table is None else _attempt(problems, read_public_terms, book, table),
         "shift_s": None if wanted.shift is None else _attempt(problems, _shift, wanted.shift),
         "iterations": wanted.iterations,
         "seed": wanted.seed,

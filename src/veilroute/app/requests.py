@@ -282,7 +282,7 @@ class RouteRequest(PlaybookRequest):
     """Which trip, from 0."""
 
     format: str | None = None
-    """text, json, gpx, geojson, kml or directions. [by the ending of `out`, else text]"""
+    """text, json, gpx, geojson, kml or directions. [by the ending of --out, else text]"""
 
     out: Path | None = None
     """Write the route to this file; the secret is not in it."""

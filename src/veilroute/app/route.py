@@ -98,10 +98,8 @@ def route(request: RouteRequest, ask: Callable[[], str]) -> RouteResult:
         warnings.simplefilter("ignore")  # a warning may quote what it is about
         try:
             return _look_up(request, ask)
-        except EOFError:
-            raise
         except Exception as error:
-            told = harmless(error)
+            told = EOFError() if isinstance(error, EOFError) else harmless(error)
     # Raised out here, and without its traceback, because what it came from may hold the secret.
     told.__context__ = told.__cause__ = None
     raise told.with_traceback(None)

@@ -33,7 +33,6 @@ def run_fleet(
     playbook: PlaybookArgument,
     /,
     *,
-    request: FleetRequest,
     orders: Annotated[
         str | None,
         Parameter(
@@ -42,6 +41,7 @@ def run_fleet(
             help="Today's orders, which are secret: a table, or a name in each line; - for standard input.",
         ),
     ] = None,
+    request: FleetRequest,
     json: JsonOption = False,
 ) -> int:
     """Plan tours past every member of every group that holds an order.

@@ -62,22 +62,22 @@ def takes_request(
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Give a command the options of a request; it is called with the request in place of them.
 
-    Options that are not ``shown`` are hidden in its help, and understood all the same. A key in ``without`` is left to
-    the command itself. What the command takes without an option, such as PLAYBOOK, is a key of the request as well if
-    it has the name of one.
+    Its help lists them where ``request`` is among its parameters. Options that are not ``shown`` are hidden there, and
+    understood all the same. A key in ``without`` is left to the command itself. What the command takes without an
+    option, such as PLAYBOOK, goes into the request as well, if that has a key of this name.
     """
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         own = inspect.signature(command, eval_str=True).parameters
-        kinds = {"": kind} | sections(kind)
+        kinds = sections(kind) | {"": kind}
         typed = [name for name in own if name in {each.name for each in fields(kind)}]
         added: dict[str, tuple[str, str]] = {}  # by the parameter: part and key
         parameters: list[inspect.Parameter] = []
         unfolded: list[inspect.Parameter] = []
         for part, spec in kinds.items():
             hints, texts = get_type_hints(spec), texts_of(spec)
-            for each in fields(spec):
-                if each.name in (*without, *typed, *kinds):
+            for each in sorted(fields(spec), key=lambda each: each.name not in spec.__annotations__):  # its own first
+                if each.name in (*without, *typed) or (each.name in kinds and not part):
                     continue
                 group = next((name for name, keys in (shown or {}).items() if each.name in keys), None)
                 name = each.name if part != "ledger" or each.name != "file" else "ledger"
@@ -97,9 +97,8 @@ def takes_request(
             request = kind(**flat, **{part: kinds[part](**values) for part, values in asked.items()})
             return command(*files, request=request, **given)
 
-        mine = [each for name, each in own.items() if name != "request"]
-        front = [each for each in mine if each.kind != inspect.Parameter.KEYWORD_ONLY]
-        rest = [each for each in mine if each not in front]
+        at = [*own].index("request")
+        front, rest = [*own.values()][:at], [*own.values()][at + 1 :]
         _sign(run, command, [*front, *parameters, *rest])
 
         def help_all(*files: Path, **given: Any) -> int:
@@ -137,11 +136,11 @@ def _parameter(part: str, name: str, hint: Any, text: str, group: str | None, *,
     about = Parameter(
         name=("--option",) if name == "options" else names_of(name, part),
         help=text.replace("\n", " "),
-        group=None if group is None else heading(group),
         show=is_shown,
         show_default=False,
         allow_leading_hyphen=bool(kind == (str | None)),
         negative=(),
+        **({} if group is None else {"group": heading(group)}),
     )
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
 

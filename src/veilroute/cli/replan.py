@@ -1,9 +1,9 @@
 """`veilroute replan`: the rest of a class's route, or of a fleet's day, where a road is closed. It takes no secret."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -65,14 +65,12 @@ def run_replan(
             result = replan(replace(request, choice=choice), run)
         return _tell(result, request.out, request.ledger, json=json)
     usual = ReplanRequest(playbook=playbook)
-    given: dict[str, Any] = {
-        each.name: getattr(request, each.name) for each in fields(request) if each.name != "choice"
-    }
+    given = vars(request) | {"day": day, "choice": choice}
     for name in _OF_ROUTE:
         if given.pop(name) != getattr(usual, name):
             raise InvalidInputError(name, "none with `day`: it is about the route of one group")
     given |= {"positions": positions, "broken": broken, "late": late, "keep": keep}
-    return _replan_day(ReplanDayRequest(day=day, choice=choice, **given), json=json)
+    return _replan_day(ReplanDayRequest(**given), json=json)
 
 
 @takes_request(ReplanDayRequest, without=("choice",))

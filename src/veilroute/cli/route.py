@@ -35,7 +35,6 @@ def run_route(
     playbook: PlaybookArgument,
     /,
     *,
-    request: RouteRequest,
     stop: Annotated[
         str,
         Parameter(
@@ -45,6 +44,7 @@ def run_route(
             help="The secret: a node, its name, or LAT,LON; - reads it from standard input.",
         ),
     ],
+    request: RouteRequest,
 ) -> int:
     """Look up the route for a secret stop.
 
