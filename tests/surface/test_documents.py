@@ -76,7 +76,7 @@ def run_commands(text: str, command: Command, monkeypatch: pytest.MonkeyPatch) -
         program, *arguments = shlex.split(line)
         if program != "veilroute":
             continue
-        if arguments[-2:] in (["--transit", "-"], ["--orders", "-"]):
+        if arguments[-2:] in (["--stop", "-"], ["--orders", "-"]):
             monkeypatch.setattr(sys, "stdin", io.StringIO(shown[0] + "\n"))
             shown = shown[1:]
         done = command(*arguments)

@@ -82,7 +82,7 @@ def test_what_fails_its_audit_is_not_written(command: Command, monday: Path, mon
         (("--at", "8"), "--at: expected a time of day, HH:MM, got '8'"),
         (("--positions", "1=2 1=3"), "--positions: expected vehicles from 1 to 3, each once"),
         (("--at", "08:05", "--broken", "two"), "--broken: expected numbers of vehicles"),
-        (("--at", "08:05", "--closed", "0,40"), "closed: expected roads of the map, got '0 to 40'"),
+        (("--at", "08:05", "--closed", "0,40"), "--closed: expected roads of the map, got '0 to 40'"),
         (("--at", "08:05", "--go-on", "--give-up"), "--go-on: expected either --go-on or --give-up"),
         (("--at", "08:05", "-o", "monday"), "--out: expected another folder than that of the day"),
     ],

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from veilroute.app.day_files import DAY_FILE, check_folder, write_day
 from veilroute.app.load import load_playbook
 from veilroute.app.places import find_node, read_roads, split_items
-from veilroute.app.requests import ReplanDayRequest, ReplanRequest
+from veilroute.app.requests import ChangedMapRequest, ReplanDayRequest, ReplanRequest
 from veilroute.auditing.day import is_hidden_by_stops
 from veilroute.auditing.detours import audit_replan
 from veilroute.auditing.lookalikes import Replanner
@@ -195,7 +195,7 @@ def replan_day(request: ReplanDayRequest, run: Run | None = None) -> ReplanDayRe
     return _keep(result, enter and partial(enter, anyway=request.choice is not None), write)
 
 
-def _open_ledger(request: ReplanRequest | ReplanDayRequest) -> Ledger | None:
+def _open_ledger(request: ChangedMapRequest) -> Ledger | None:
     if request.choice is not None:
         check_name("choice", request.choice, CHOICES)
     if request.date is not None and request.ledger is None:
@@ -203,7 +203,7 @@ def _open_ledger(request: ReplanRequest | ReplanDayRequest) -> Ledger | None:
     return None if request.ledger is None else read_ledger(request.ledger)
 
 
-def _changes(book: Playbook, request: ReplanRequest | ReplanDayRequest, run: Run) -> dict[str, Any]:
+def _changes(book: Playbook, request: ChangedMapRequest, run: Run) -> dict[str, Any]:
     """What has changed on the map, as planners take it."""
     roads, one_way = read_roads(book, request.closed, "closed", run)
     return {

@@ -307,7 +307,30 @@ class RouteRequest(PlaybookRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplanRequest(PlaybookRequest):
+class ChangedMapRequest(PlaybookRequest):
+    """Something about a playbook whose map is not as it was."""
+
+    closed: str = ""
+    """Closed roads: a street's name, or two places as A,B; A>B from A to B only; semicolons between them."""
+
+    closed_nodes: str = ""
+    """Closed nodes, with all roads to them and away."""
+
+    costs: Path | None = None
+    """What edges cost now: a table of from, to and cost."""
+
+    choice: str | None = None
+    """What to do if too few places stay covered: go-on to the other ones, or give-up. [nothing is chosen]"""
+
+    ledger: Path | None = None
+    """Enter what is driven now in this ledger."""
+
+    date: str | None = None
+    """The day of the trip, for the ledger. [today]"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplanRequest(ChangedMapRequest):
     """The rest of a class's route where roads are closed."""
 
     number: int | None = None
@@ -322,33 +345,15 @@ class ReplanRequest(PlaybookRequest):
     trip: int = 0
     """Which trip, from 0."""
 
-    closed: str = ""
-    """Closed roads: a street's name, or two places as A,B; A>B from A to B only; semicolons between them."""
-
-    closed_nodes: str = ""
-    """Closed nodes, with all roads to them and away."""
-
-    costs: Path | None = None
-    """What edges cost now: a table of from, to and cost."""
-
-    choice: str | None = None
-    """What to do if too few places stay covered: go-on or give-up. [nothing is chosen]"""
-
     after: Path | None = None
     """The .json of the replan that the vehicle follows already; its roads stay closed."""
 
     out: Path | None = None
     """Write it to this file: .json; on streets also .gpx, .geojson or .txt."""
 
-    ledger: Path | None = None
-    """Enter the trip as it goes on now in this ledger."""
-
-    date: str | None = None
-    """The day of the trip, for the ledger. [today]"""
-
 
 @dataclass(frozen=True, kw_only=True)
-class ReplanDayRequest(PlaybookRequest):
+class ReplanDayRequest(ChangedMapRequest):
     """The rest of a fleet's day where a vehicle has broken down or a road is closed. It asks for no orders."""
 
     day: Path
@@ -363,18 +368,6 @@ class ReplanDayRequest(PlaybookRequest):
     broken: str = ""
     """Vehicles that have broken down, from 1: "2 5"."""
 
-    closed: str = ""
-    """Closed roads: a street's name, or two places as A,B; A>B from A to B only; semicolons between them."""
-
-    closed_nodes: str = ""
-    """Closed nodes, with all roads to them and away."""
-
-    costs: Path | None = None
-    """What edges cost now: a table of from, to and cost."""
-
-    choice: str | None = None
-    """For groups that fall short: go-on visits their other members, give-up nobody else. [nothing is chosen]"""
-
     late: bool = False
     """Drive on if windows or shifts cannot be kept, with as little delay as is found."""
 
@@ -383,12 +376,6 @@ class ReplanDayRequest(PlaybookRequest):
 
     out: Path | None = None
     """Write the files of the rest of the day into this folder."""
-
-    ledger: Path | None = None
-    """Enter the day as it goes on now in this ledger."""
-
-    date: str | None = None
-    """The day, for the ledger. [today]"""
 
 
 @dataclass(frozen=True, kw_only=True)

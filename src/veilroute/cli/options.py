@@ -70,7 +70,7 @@ def takes_request(
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         own = inspect.signature(command, eval_str=True).parameters
         kinds = sections(kind) | {"": kind}
-        typed = [name for name in own if name in {each.name for each in fields(kind)}]
+        typed = [name for name in own if name in {each.name for each in fields(kind)} - kinds.keys()]
         added: dict[str, tuple[str, str]] = {}  # by the parameter: part and key
         parameters: list[inspect.Parameter] = []
         unfolded: list[inspect.Parameter] = []
