@@ -1,4 +1,4 @@
-"""`veilroute fleet-replan`: breakdowns and closed roads by the command line, without orders."""
+"""`veilroute replan --day`, formerly `fleet-replan`: breakdowns and closed roads, without orders."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def monday(command: Command, tmp_path: Path) -> Path:
 
 def test_a_breakdown_is_written_and_goes_on(command: Command, monday: Path) -> None:
     """F12: a third party audits the rest of a day."""
-    asked = ("fleet-replan", "town.json", "--day", monday, "--at", "08:05", "--broken", 2)
+    asked = ("replan", "town.json", "--day", monday, "--at", "08:05", "--broken", 2)
     assert command(*asked, "-o", "rest").code == 0
     told = json.loads(command(*asked, "--json").out)
     assert told.pop("audit")["holds"] is True and told == json.loads(Path("rest/day.json").read_bytes())
@@ -98,3 +98,15 @@ def test_a_day_of_another_playbook_is_refused(command: Command, monday: Path) ->
     done = command("fleet-replan", "other.json", "--day", monday, "--at", "08:05")
     assert_refused(done, "--day: expected a day of this playbook")
     assert_refused(command("fleet-replan", "town.json", "--day", "town.json", "--at", "08:05"), "not a day of a fleet")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--late",), "--late: expected --day DIR as well"),
+        (("--day", "monday", "--class", 1), "--class: expected none with --day"),
+        (("--at", 3, "--closed", "0,1"), "--class: expected the number of a class, from 1; or --day"),
+    ],
+)
+def test_a_route_or_a_day(command: Command, monday: Path, words: tuple[str, ...], problem: str) -> None:
+    assert_refused(command("replan", "town.json", *words), f"veilroute: {problem}")

@@ -18,6 +18,8 @@ import pytest
 import veilroute as vr
 from commands import Command
 from street_samples import little_book
+from veilroute.app import RouteError, RouteRequest
+from veilroute.app.route import route as look_up
 from veilroute.cli import SENTENCES
 
 SECRET = (30, 17)
@@ -173,6 +175,22 @@ def test_whatever_fails_says_a_fixed_sentence(
     assert done.err in fixed_lines()
 
 
+@pytest.mark.parametrize("error", [ToldError, OSError, MemoryError, UserWarning, EOFError, vr.VeilrouteError])
+def test_no_error_of_the_lookup_holds_what_caused_it(town: vr.Playbook, error: type[Exception]) -> None:
+    def ask() -> str:
+        raise error("Branch North")
+
+    request = RouteRequest(playbook=Path("town.json"))
+    with pytest.raises((RouteError, EOFError)) as told:
+        look_up(request, ask)
+    assert (told.value.__context__, told.value.__cause__) == (None, None)
+    assert "Branch" not in repr(told.value)
+    with pytest.raises(vr.UnknownCandidateError) as unknown:
+        look_up(request, lambda: "Branch Norht")
+    assert unknown.value.__context__ is None
+    assert look_up(request, lambda: "Branch North").text.split() == [str(node) for node in town.route_for(102)]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -198,6 +216,9 @@ def test_whatever_fails_says_a_fixed_sentence(
         ("--transit", "SECRET", "route", "town.json"),
         ("--transit=SECRET",),
         ("plan", "town.json", "--transit", "SECRET"),
+        ("--stop=SECRET",),
+        ("plan", "town.json", "--stop", "SECRET"),
+        ("route", "town.json", "--stop", "102", "--transit", "SECRET", "SECRET"),
         ("audit", "town.json", "--transit", "SECRET"),
     ],
 )
