@@ -133,6 +133,7 @@ def _parameter(part: str, name: str, hint: Any, text: str, group: str | None, *,
     default: Any = False if hint is bool else None
     if name == "options":
         kind, default = tuple[str, ...] | None, None
+    grouped: dict[str, Any] = {} if group is None else {"group": heading(group)}
     about = Parameter(
         name=("--option",) if name == "options" else names_of(name, part),
         help=text.replace("\n", " "),
@@ -140,7 +141,7 @@ def _parameter(part: str, name: str, hint: Any, text: str, group: str | None, *,
         show_default=False,
         allow_leading_hyphen=bool(kind == (str | None)),
         negative=(),
-        **({} if group is None else {"group": heading(group)}),
+        **grouped,
     )
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
 

@@ -66,7 +66,7 @@ def run_plan(
         return _explain(asked, said)
     if write_problem is not None:
         return _write_problem(asked, write_problem)
-    if asked.ledger.enter and out is None:
+    if asked.ledger.enter and asked.ledger.file is not None and out is None:
         raise InvalidInputError("enter", "-o FILE as well: what is entered must be kept")
     limit = _limit(asked)
     made = _plan(asked, limit)
