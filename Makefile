@@ -60,7 +60,7 @@ demo-streets: $(VENV)/.installed-streets $(HELSINKI)
 	$(BIN)/veilroute export $(OUT)/playbook.json -o $(OUT)/customers.xlsx
 	$(BIN)/veilroute export $(OUT)/playbook.json -o $(OUT)/report.pdf
 	$(BIN)/veilroute draw $(OUT)/playbook.json -o $(OUT)/playbook.png
-	echo "Market Square" | $(BIN)/veilroute route $(OUT)/playbook.json --transit - --format gpx -o $(OUT)/van.gpx
+	echo "Market Square" | $(BIN)/veilroute route $(OUT)/playbook.json --stop - --format gpx -o $(OUT)/van.gpx
 	@echo "Done: open $(OUT)/report.pdf and $(OUT)/map.html, load $(OUT)/van.gpx into a navigation device."
 
 # A day of docs/fleet.rst on real streets. Orders come through a pipe and are in no file.

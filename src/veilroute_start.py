@@ -60,7 +60,7 @@ def may_hold_secret(arguments: list[str]) -> bool:
 
 def may_hold_stop(arguments: list[str]) -> bool:
     """Whether the secret stop may be among what was typed: for `route`, or with its option in the wrong place."""
-    return "route" in arguments[:1] or any(word.startswith("--transit") for word in arguments)
+    return "route" in arguments[:1] or any(word.startswith(("--stop", "--transit")) for word in arguments)
 
 
 def may_hold_orders(arguments: list[str]) -> bool:

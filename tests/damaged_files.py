@@ -158,7 +158,7 @@ def make_samples(folder: Path) -> list[Sample]:
     import veilroute as vr
     from sound_files import SAMPLES, town_file
     from street_samples import exposed_book, little_book, two_trip_book
-    from veilroute.cli import replan_file
+    from veilroute.app import replan_file
     from veilroute.formats import write_movingai
 
     town_file(folder / "n.json")

@@ -24,7 +24,7 @@ from door_towns import door_problem, winding_town
 from gpx_schema import NAMESPACE, check_gpx
 from street_samples import ATTRIBUTION, little_book
 from veilroute import InvalidInputError, read_day
-from veilroute.cli import write_day
+from veilroute.app import write_day
 from veilroute.plotting import join_modules
 
 NINE = 9 * 3600.0

@@ -17,6 +17,8 @@ import veilroute as vr
 from commands import Command, assert_refused
 from order_sets import Job, draw_orders, orders_text, outcomes, town_book
 from veilroute import read_day
+from veilroute.app import FleetRequest, FleetTerms, forget_orders, open_day, plan_day
+from veilroute.base.run import Run
 from veilroute.formats import SENTENCES
 
 pytest.importorskip("pyvrp")
@@ -246,8 +248,22 @@ def test_whatever_fails_while_orders_are_read_says_a_fixed_sentence(
     def fail(*given: object, **options: object) -> None:
         raise error("SECRET")
 
-    monkeypatch.setattr(f"veilroute.cli.fleet.{place}", fail)
+    room = "cli" if place == "read_bytes" else "app"
+    monkeypatch.setattr(f"veilroute.{room}.fleet.{place}", fail)
     assert_refused(command("fleet", town, "--orders", "orders.txt", "--vehicles", 1), f"--orders: {SENTENCES['table']}")
+
+
+def test_orders_become_numbers_of_classes(command: Command, town: Path) -> None:
+    """In Python as by the command: orders are no part of the request, and nothing is kept of them."""
+    request = FleetRequest(playbook=town, public=FleetTerms(vehicles=1, iterations=20), out=Path("day"))
+    run = Run()
+    day = open_day(request, run)
+    touched = forget_orders(day, Path("orders.txt").read_bytes)
+    assert "adams" not in repr(day.problems).lower()
+    done = command("fleet", town, "--orders", "orders.txt", "--vehicles", 1, *QUICK, "--json")
+    made = plan_day(day, touched, run)
+    assert made.to_dict() | {"exposure": None} == {**json.loads(done.out), "exposure": None}
+    assert read_day("day/day.json") == made.day
 
 
 @pytest.mark.parametrize("num", [60, pytest.param(2000, marks=pytest.mark.slow)])

@@ -1,4 +1,4 @@
-"""`veilroute fleet-replan`: breakdowns and closed roads by the command line, without orders."""
+"""`veilroute replan --day`, formerly `fleet-replan`: breakdowns and closed roads, without orders."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
+from veilroute.app import write_day
 from veilroute.auditing import audit_underway
-from veilroute.cli import write_day
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def monday(command: Command, tmp_path: Path) -> Path:
 
 def test_a_breakdown_is_written_and_goes_on(command: Command, monday: Path) -> None:
     """F12: a third party audits the rest of a day."""
-    asked = ("fleet-replan", "town.json", "--day", monday, "--at", "08:05", "--broken", 2)
+    asked = ("replan", "town.json", "--day", monday, "--at", "08:05", "--broken", 2)
     assert command(*asked, "-o", "rest").code == 0
     told = json.loads(command(*asked, "--json").out)
     assert told.pop("audit")["holds"] is True and told == json.loads(Path("rest/day.json").read_bytes())
@@ -66,7 +66,7 @@ def test_what_fails_its_audit_is_not_written(command: Command, monday: Path, mon
     def audit(book: vr.Playbook, _: vr.Day, day: vr.Day) -> object:
         return audit_underway(book, vr.read_day("else.json"), day)
 
-    monkeypatch.setattr("veilroute.cli.fleet_replan.audit_underway", audit)
+    monkeypatch.setattr("veilroute.app.replan.audit_underway", audit)
     other = json.loads((monday / "day.json").read_bytes()) | {"direct_cost": 1}
     Path("else.json").write_text(json.dumps(other), encoding="ascii")
     done = command("fleet-replan", "town.json", "--day", monday, "--at", "08:05", "-o", "rest")
@@ -82,7 +82,7 @@ def test_what_fails_its_audit_is_not_written(command: Command, monday: Path, mon
         (("--at", "8"), "--at: expected a time of day, HH:MM, got '8'"),
         (("--positions", "1=2 1=3"), "--positions: expected vehicles from 1 to 3, each once"),
         (("--at", "08:05", "--broken", "two"), "--broken: expected numbers of vehicles"),
-        (("--at", "08:05", "--closed", "0,40"), "closed: expected roads of the map, got '0 to 40'"),
+        (("--at", "08:05", "--closed", "0,40"), "--closed: expected roads of the map, got '0 to 40'"),
         (("--at", "08:05", "--go-on", "--give-up"), "--go-on: expected either --go-on or --give-up"),
         (("--at", "08:05", "-o", "monday"), "--out: expected another folder than that of the day"),
     ],
@@ -98,3 +98,15 @@ def test_a_day_of_another_playbook_is_refused(command: Command, monday: Path) ->
     done = command("fleet-replan", "other.json", "--day", monday, "--at", "08:05")
     assert_refused(done, "--day: expected a day of this playbook")
     assert_refused(command("fleet-replan", "town.json", "--day", "town.json", "--at", "08:05"), "not a day of a fleet")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--late",), "--late: expected --day DIR as well"),
+        (("--day", "monday", "--class", 1), "--class: expected none with --day"),
+        (("--at", 3, "--closed", "0,1"), "--class: expected the number of a class, from 1; or --day"),
+    ],
+)
+def test_a_route_or_a_day(command: Command, monday: Path, words: tuple[str, ...], problem: str) -> None:
+    assert_refused(command("replan", "town.json", *words), f"veilroute: {problem}")

@@ -117,7 +117,7 @@ def test_nothing_is_chosen_or_written_where_too_few_stay(command: Command, town:
         (["--closed", "101,102", "--go-on", "--give-up"], "--go-on: expected either --go-on or --give-up"),
         (["--closed", "101,102", "-o", "rest.pdf"], "replan format: expected one of"),
         (["--closed", "101,102", "--after", "town.json"], "town.json: not a replan"),
-        (["--costs", "costs.csv"], "costs: expected edges of the map that are open, got '101 to 112'"),
+        (["--costs", "costs.csv"], "--costs: expected edges of the map that are open, got '101 to 112'"),
     ],
 )
 def test_bad_input_is_one_line(command: Command, town: Path, words: list[str], problem: str) -> None:
@@ -141,7 +141,7 @@ def test_a_replan_that_fails_its_audit_is_not_written(
     command: Command, town: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verdict = ClaimVerdict("walk", False, "through a wall")
-    monkeypatch.setattr("veilroute.cli.replan.audit_replan", lambda *_, **__: (verdict,))
+    monkeypatch.setattr("veilroute.app.replan.audit_replan", lambda *_, **__: (verdict,))
     done = command("replan", town, "--class", 1, "--at", 101, "--closed", "101,102", "-o", "rest.json")
     assert (done.code, "VIOLATED walk: through a wall" in done.out) == (1, True)
     assert not Path("rest.json").exists()

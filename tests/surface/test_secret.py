@@ -18,6 +18,8 @@ import pytest
 import veilroute as vr
 from commands import Command
 from street_samples import little_book
+from veilroute.app import RouteError, RouteRequest
+from veilroute.app.route import route as look_up
 from veilroute.cli import SENTENCES
 
 SECRET = (30, 17)
@@ -153,10 +155,10 @@ class ToldError(Exception):
 @pytest.mark.parametrize(
     "place",
     [
-        "veilroute.cli.route.find_secret",
+        "veilroute.app.route.find_secret",
         "veilroute.model.playbook.Playbook.route_for",
-        "veilroute.cli.route.is_hidden",
-        "veilroute.cli.route._route_text",
+        "veilroute.app.route.is_hidden",
+        "veilroute.app.route._route_text",
         "veilroute.cli.route.emit",
     ],
 )
@@ -171,6 +173,22 @@ def test_whatever_fails_says_a_fixed_sentence(
     assert done.code in (2, 130)
     assert done.out == ""
     assert done.err in fixed_lines()
+
+
+@pytest.mark.parametrize("error", [ToldError, OSError, MemoryError, UserWarning, EOFError, vr.VeilrouteError])
+def test_no_error_of_the_lookup_holds_what_caused_it(town: vr.Playbook, error: type[Exception]) -> None:
+    def ask() -> str:
+        raise error("Branch North")
+
+    request = RouteRequest(playbook=Path("town.json"))
+    with pytest.raises((RouteError, EOFError)) as told:
+        look_up(request, ask)
+    assert (told.value.__context__, told.value.__cause__) == (None, None)
+    assert "Branch" not in repr(told.value)
+    with pytest.raises(vr.UnknownCandidateError) as unknown:
+        look_up(request, lambda: "Branch Norht")
+    assert unknown.value.__context__ is None
+    assert look_up(request, lambda: "Branch North").text.split() == [str(node) for node in town.route_for(102)]
 
 
 @pytest.mark.parametrize(
@@ -198,6 +216,9 @@ def test_whatever_fails_says_a_fixed_sentence(
         ("--transit", "SECRET", "route", "town.json"),
         ("--transit=SECRET",),
         ("plan", "town.json", "--transit", "SECRET"),
+        ("--stop=SECRET",),
+        ("plan", "town.json", "--stop", "SECRET"),
+        ("route", "town.json", "--stop", "102", "--transit", "SECRET", "SECRET"),
         ("audit", "town.json", "--transit", "SECRET"),
     ],
 )
@@ -238,7 +259,7 @@ def test_on_a_terminal_nothing_is_echoed(town: vr.Playbook) -> None:
         out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert out.decode().split() == [str(node) for node in town.route_for(102)]
-    assert err == b"Transit point (it is not shown): \n"
+    assert err == b"Secret stop (it is not shown): \n"
     assert termios.tcgetattr(terminal)[3] & termios.ECHO  # as it was before
     os.set_blocking(keyboard, False)
     shown = b""

@@ -274,21 +274,120 @@ class SceneRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplanRequest:
-    """The rest of a class's route where roads are closed."""
+class PlaybookRequest:
+    """Something about one playbook."""
 
     playbook: Path
-    number: int  #: of the class, from 1
-    at: str  #: the node where the vehicle is
-    position: int | None = None
-    trip: int = 0
-    closed: str = ""  #: roads: a street's name, or two places as A,B or A>B; semicolons between them
-    closed_nodes: str = ""
-    costs: Path | None = None
-    choice: str | None = None  #: go-on or give-up, if too few places stay covered
-    after: Path | None = None
+
     domain: Path | None = None
+    """The map or instance file, when the playbook holds only its hash."""
+
     movement: int = 4
+    """Moves on that map: 4 or 8. [4]"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouteRequest(PlaybookRequest):
+    """The route for a secret stop. The secret is no part of this: it is asked for when nothing else is wrong."""
+
+    trip: int = 0
+    """Which trip, from 0."""
+
+    format: str | None = None
+    """text, json, gpx, geojson, kml or directions. [by the ending of --out, else text]"""
+
+    out: Path | None = None
+    """Write the route to this file; the secret is not in it."""
+
+    dwell: float | None = None
+    """How many seconds every stop takes, the same at each. [60]"""
+
+    depart: str | None = None
+    """HH:MM, when the trip begins, for times by the clock. [times from the start on]"""
+
+    key: Path | None = None
+    """Draw by this key (see key new): repeated, it gives the same route."""
+
+    occasion: str = ""
+    """What the draw by key is for, such as a date; not secret."""
+
+    ledger: Path | None = None
+    """Only if the playbook is in this ledger, and linked trips keep all its promises."""
+
+    expose: bool = False
+    """Give a route even if it gives the stop away."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedMapRequest(PlaybookRequest):
+    """Something about a playbook whose map is not as it was."""
+
+    closed: str = ""
+    """Closed roads: a street's name, or two places as A,B; A>B from A to B only; semicolons between them."""
+
+    closed_nodes: str = ""
+    """Closed nodes, with all roads to them and away."""
+
+    costs: Path | None = None
+    """What edges cost now: a table of from, to and cost."""
+
+    choice: str | None = None
+    """What to do if too few places stay covered: go-on to the other ones, or give-up. [nothing is chosen]"""
+
+    ledger: Path | None = None
+    """Enter what is driven now in this ledger."""
+
+    date: str | None = None
+    """The day of the trip, for the ledger. [today]"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplanRequest(ChangedMapRequest):
+    """The rest of a class's route where roads are closed."""
+
+    number: int | None = None
+    """Which group, as `plan` and pictures number them, from 1."""
+
+    at: str | None = None
+    """Where the vehicle is: a node, its name, or LAT,LON; with --day, what time it is, HH:MM."""
+
+    position: int | None = None
+    """Where on the route that is, from 0, if the route passes the node more than once."""
+
+    trip: int = 0
+    """Which trip, from 0."""
+
+    after: Path | None = None
+    """The .json of the replan that the vehicle follows already; its roads stay closed."""
+
+    out: Path | None = None
+    """Write it to this file: .json; on streets also .gpx, .geojson or .txt."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplanDayRequest(ChangedMapRequest):
+    """The rest of a fleet's day where a vehicle has broken down or a road is closed. It asks for no orders."""
+
+    day: Path
+    """The day as it was planned last: its folder, or its day.json."""
+
+    at: str | None = None
+    """What time it is, HH:MM; the positions of the vehicles follow from it."""
+
+    positions: str = ""
+    """Where vehicles are on their routes, from 0: "1=12 2=30+"; with + if the stops there are made."""
+
+    broken: str = ""
+    """Vehicles that have broken down, from 1: "2 5"."""
+
+    late: bool = False
+    """Drive on if windows or shifts cannot be kept, with as little delay as is found."""
+
+    keep: bool = False
+    """Vehicles keep their customers; only those of broken vehicles change hands."""
+
+    out: Path | None = None
+    """Write the files of the rest of the day into this folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,37 +395,115 @@ class FleetTerms:
     """What is public about a day of a fleet. ``None`` is what ``terms`` says, or what is usual."""
 
     vehicles: int | None = None
+    """How many vehicles there are."""
+
     capacity: int | None = None
+    """How much each of them takes. [anything]"""
+
     customers: Path | None = None
+    """What is public about customers: a table of place, demand, service, opens, closes, rate."""
+
     demand: int | None = None
-    service: float | None = None  #: minutes of a stop
-    shift: str | None = None  #: HH:MM, or minutes
-    depart: str | None = None  #: HH:MM
-    speed: float | None = None  #: km/h
+    """How large an order may be. [1]"""
+
+    service: float | None = None
+    """How many minutes a stop takes. [1]"""
+
+    shift: str | None = None
+    """How long a vehicle may be on its way, stops included: HH:MM, or minutes. [any time]"""
+
+    depart: str | None = None
+    """When vehicles leave at the earliest, HH:MM. [08:00]"""
+
+    speed: float | None = None
+    """How fast they are, in km/h, for times; costs that are not seconds are taken for metres."""
+
     depots: str | None = None
-    is_open: bool = False  #: days end at the last stop
+    """Where vehicles begin and end: "A; B", or "A=2; B=1". [start and goal of the first trip]"""
+
+    is_open: bool = False
+    """Days end at the last stop, wherever that is."""
+
     iterations: int | None = None
+    """How long tours are improved. [3000]"""
+
     seed: int | None = None
+    """Random seed; a different seed gives different tours. [0]"""
+
     pad_to: int | None = None
+    """Visit this many groups every day, some of them for show."""
+
     always: str | None = None
+    """Groups to visit every day: "1,5" by number, or by the name of a member."""
+
     rate: float | None = None
-    terms: Path | None = None  #: those of an earlier day
+    """How probable it is that a customer orders on a day, 0 to 1."""
+
+    terms: Path | None = None
+    """The day.json of an earlier day, or its terms: all that options here do not say."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FleetRequest:
+class FleetRequest(PlaybookRequest):
     """Tours past every member of every class that holds an order. What is secret comes as numbers of classes alone."""
 
-    playbook: Path
+    touched: str | None = None
+    """In place of --orders: "1,5", the numbers of the groups that hold one, which tours show anyway."""
+
     public: FleetTerms = FleetTerms()
-    touched: str | None = None  #: the numbers of the classes that hold an order: "1,5"
-    out: Path | None = None  #: a folder for the files of the day
+
     key: Path | None = None
+    """Draw the groups for show by this key (see key new)."""
+
     occasion: str = ""
+    """What the draw by key is for; not secret."""
+
     ledger: Path | None = None
+    """Enter the day in this ledger."""
+
     date: str | None = None
-    domain: Path | None = None
-    movement: int = 4
+    """The day, for the ledger. [today]"""
+
+    out: Path | None = None
+    """Write the files of the day into this folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerNewRequest:
+    """A ledger without playbooks."""
+
+    ledger: Path
+
+    trips: str = "occasional"
+    """What a day without a trip says. occasional: nothing. expected: every place that is served has a trip every day,
+    so a missing trip shows. [occasional]"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerAddRequest(PlaybookRequest):
+    """Enter a playbook that is going to be used."""
+
+    ledger: Path
+    date: str | None = None
+    """The first day on which it is used, as 2026-11-16. [today]"""
+
+    occasion: str = ""
+    """For a randomised playbook: that of `route --occasion`."""
+
+    anyway: bool = False
+    """Enter it also if linked trips then leave too few possible stops for some places."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerPlacesRequest:
+    """Two places of a ledger that are the same, or different ones, as playbooks call them."""
+
+    ledger: Path
+    place: str
+    other: str
+
+    date: str | None = None
+    """The day on which this is said. [today]"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,7 +511,52 @@ class LedgerCheckRequest:
     """What linked trips leave of everybody in a ledger."""
 
     ledger: Path
+
     since: str | None = None
+    """Assume that trips before this day (YYYY-MM-DD) cannot be linked with later ones."""
+
+    head: str | None = None
+    """A head that was written down earlier, which must still be there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerWhatIfRequest:
+    """What a change would do to a ledger, before it happens."""
+
+    ledger: Path
+
+    remove: str = ""
+    """Places that leave: "PLACE PLACE ...", or with semicolons between them."""
+
+    add: str = ""
+    """Places that join."""
+
+    close: str = ""
+    """Roads that are closed: a street's name, or two places as A,B; A>B from A to B only."""
+
+    k: int | None = None
+    """Another k."""
+
+    risk: float | None = None
+    """Another risk."""
+
+    since: str | None = None
+    """Assume that trips before this day (YYYY-MM-DD) cannot be linked with later ones."""
+
+    today: Path | None = None
+    """A playbook of the ledger. [the last one, if its file is beside the ledger]"""
+
+    time_limit: str | None = None
+    """Stop after this many seconds with the best plan so far; none lifts the limit. [300]"""
+
+    out: Path | None = None
+    """Write the plan that would follow here."""
+
+    domain: Path | None = None
+    """The map or instance file, when the playbook holds only its hash."""
+
+    movement: int = 4
+    """Moves on that map: 4 or 8. [4]"""
 
 
 #: The letters of the paper and names that existed before, and the keys that took their place.

@@ -16,11 +16,9 @@ if TYPE_CHECKING:
         polite_interrupt,
         read_time_limit,
     )
-    from veilroute.cli.day_files import write_day
     from veilroute.cli.keys import option_of
     from veilroute.cli.main import COMMANDS, SHOWN, find_app, run
     from veilroute.cli.maps import app
-    from veilroute.cli.replan import replan_file
     from veilroute.cli.route import SENTENCES
     from veilroute.cli.serve import write_down_address
     from veilroute.cli.summaries import headline

@@ -12,12 +12,12 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from veilroute.app.day_files import write_day
 from veilroute.app.load import load_playbook
 from veilroute.app.places import find_secret
 from veilroute.auditing.day import DAY_FILE, RERUNS, Order, audit_day
 from veilroute.base.errors import InvalidInputError, MissingExtraError, UnknownCandidateError, VeilrouteError
 from veilroute.cli.console import DONE, VIOLATED, emit, emit_json, live_progress
-from veilroute.cli.day_files import write_day
 from veilroute.domain.graph import Label, label_text
 from veilroute.model.day import read_day, read_terms
 from veilroute.model.playbook import Playbook

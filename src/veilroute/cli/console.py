@@ -53,6 +53,7 @@ DepartOption = Annotated[
     Parameter(metavar="HH:MM", help="When the trip begins, for times by the clock; from the start on without."),
 ]
 
+_GETTING_READY = "getting ready (a first run compiles for some seconds)"
 _DEFAULT_LIMIT_S = 300.0
 _PATIENCE_S = 2.0
 _LINE_EVERY_S = 10.0
@@ -197,7 +198,7 @@ class _SearchProgress(RichProgress):
 
 @contextmanager
 def live_progress(
-    stage: str = "getting ready (a first run compiles for some seconds)",
+    stage: str = _GETTING_READY,
     *,
     figure: str = "MAC",
     limit: TimeLimit | None = None,
@@ -282,6 +283,13 @@ def tell_compiling() -> None:
 def plain_run() -> Run:
     """A run for work that is done at once: what is to be said goes to standard error."""
     return Run(tell=remark, tell_compiling=tell_compiling)
+
+
+@contextmanager
+def running(stage: str = _GETTING_READY, *, limit: TimeLimit | None = None) -> Iterator[Run]:
+    """Yield a run whose progress is shown, and whose warnings go to standard error."""
+    with live_progress(stage, limit=limit) as report:
+        yield Run(report, tell=remark, tell_compiling=tell_compiling)
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def run_demo(
     console.print(
         "\nNow be the guard. Type one of the ten places when it waits, and get its route; typed like this, the secret\n"
         "stays out of your shell's history:\n"
-        f"  {program} route {out / 'building.json'} --transit -\n"
+        f"  {program} route {out / 'building.json'} --stop -\n"
         "Or see both maps in a browser, and watch as an observer does: make studio, or\n"
         f"  {program} serve --demo"
     )

@@ -9,13 +9,13 @@ from functools import cache
 
 from cyclopts import Group
 
-#: Options that are not called like their key; the first name is the one that people are told.
+#: Options that are not called like their key, or like it in one part of a request only. People are told the first name.
 NAMES = {
     "k": ("-k",),
     "apart": ("--apart", "--ell"),
     "apart_measure": ("--apart-measure", "--ell-measure"),
     "until": ("--until", "--m"),
-    "at": ("--snap",),
+    "stops.at": ("--at", "--snap"),
     "warn_beyond": ("--warn-beyond", "--snap-warning"),
     "seen_within": ("--seen-within", "--radius"),
     "seen_measure": ("--seen-measure", "--radius-measure"),
@@ -26,12 +26,21 @@ NAMES = {
     "ledger": ("--ledger",),
     "out": ("--out", "-o"),
     "playbook": ("PLAYBOOK",),
+    "number": ("--class",),
+    "is_open": ("--open",),
+    "pad_to": ("--pad-to", "--classes"),
+    "today": ("--playbook",),
 }
 
 
+def names_of(key: str, part: str = "") -> tuple[str, ...]:
+    """How a key is typed on the command line: all names of its option."""
+    return NAMES.get(f"{part}.{key}") or NAMES.get(key) or ("--" + key.replace("_", "-"),)
+
+
 def option_of(key: str) -> str:
-    """How a key is typed on the command line."""
-    return NAMES.get(key, ("--" + key.replace("_", "-"),))[0]
+    """What people are told that a key is called."""
+    return names_of(key)[0]
 
 
 @cache

@@ -2,40 +2,40 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 from rich.table import Table
 
 from veilroute.analysis.obstacles import find_obstacles
-from veilroute.app.audit import audit_playbook
-from veilroute.app.beside import playbooks_beside
-from veilroute.app.load import load_playbook
-from veilroute.app.places import find_nodes, read_roads
-from veilroute.base.checks import check_name
-from veilroute.base.errors import InvalidInputError, TooLargeError, UnsafeLedgerError, listing
-from veilroute.cli import console
-from veilroute.cli.console import (
-    DONE,
-    INTERRUPTED,
-    NOTHING_ANONYMIZED,
-    VIOLATED,
-    JsonOption,
-    emit,
-    emit_json,
-    plain_run,
-    remark,
+from veilroute.app.ledger import (
+    LedgerAddResult,
+    LedgerCheckResult,
+    LedgerPlacesResult,
+    add_to_ledger,
+    check_ledger,
+    different,
+    new,
+    same,
+    what_if,
 )
-from veilroute.cli.options import DomainOption, MovementOption, PlaybookArgument, group
+from veilroute.app.requests import (
+    LedgerAddRequest,
+    LedgerCheckRequest,
+    LedgerNewRequest,
+    LedgerPlacesRequest,
+    LedgerWhatIfRequest,
+)
+from veilroute.base.errors import listing
+from veilroute.cli import console
+from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, JsonOption, emit, emit_json, remark
+from veilroute.cli.options import PlaybookArgument, group, takes_request
 from veilroute.domain.graph import Label, label_text
-from veilroute.ledger.composition import Account, Knowledge
+from veilroute.ledger.composition import Knowledge
 from veilroute.ledger.explain import Shortfall
-from veilroute.ledger.ledger import Ledger, LedgerReport, Standing, new_ledger, read_ledger
-from veilroute.ledger.what_if import WhatIf, what_if
-from veilroute.model.closure import Closure
-from veilroute.model.entry import TRIPS
+from veilroute.ledger.ledger import Ledger, LedgerReport, Standing
+from veilroute.ledger.what_if import WhatIf
 from veilroute.model.identities import Moved, Turnover
 from veilroute.model.playbook import Playbook
 from veilroute.model.problem import Privacy
@@ -44,92 +44,56 @@ _MOST_ROWS = 200
 _MOST_NAMES = 12
 
 LedgerArgument = Annotated[Path, Parameter(name="FILE", help="A ledger made by `veilroute ledger new`.")]
-SinceOption = Annotated[
-    str | None,
-    Parameter(metavar="DATE", help="Assume that trips before this day cannot be linked with later ones."),
-]
+_PLACE = "A place, as the playbooks call it: its name, or its label if it has none."
+PlaceArgument = Annotated[str, Parameter(name="A", help=_PLACE)]
+OtherArgument = Annotated[str, Parameter(name="B", help="The same for the other place.")]
 
 app = group("ledger", "The playbooks in use, and what linked trips show.")
 
 
 @app.command(name="new")
+@takes_request(LedgerNewRequest)
 def run_new(
-    file: Annotated[Path, Parameter(name="FILE", help="The file to make; one that is there is not overwritten.")],
+    ledger: Annotated[Path, Parameter(name="FILE", help="The file to make; one that is there is not overwritten.")],
     /,
     *,
-    trips: Annotated[
-        str,
-        Parameter(
-            metavar="|".join(TRIPS),
-            help="What a day without a trip says. occasional: nothing. expected: every place that is served has a trip "
-            "every day, so a missing trip shows.",
-        ),
-    ] = "occasional",
+    request: LedgerNewRequest,
 ) -> int:
     """Make a ledger without playbooks. It is public: the secret never is in it.
 
     Choose --trips with care: it is written into the first line, and cannot be changed later.
     """
-    check_name("--trips", trips, TRIPS)
-    ledger = new_ledger(file, trips)
-    emit(f"Ledger: {file}\n{assumption(ledger.trips)}\n")
-    _emit_head(ledger)
+    made = new(request)
+    emit(f"Ledger: {ledger}\n{assumption(made.trips)}\n")
+    _emit_head(made)
     return DONE
 
 
 @app.command(name="add")
-def run_add(
-    file: LedgerArgument,
-    playbook: PlaybookArgument,
-    /,
-    *,
-    date: Annotated[
-        str | None,
-        Parameter(name="--date", metavar="DATE", help="The first day on which it is used, as 2026-11-16. [today]"),
-    ] = None,
-    occasion: Annotated[
-        str, Parameter(metavar="TEXT", help="For a randomised playbook: that of `route --occasion`.")
-    ] = "",
-    anyway: Annotated[
-        bool, Parameter(name="--anyway", help="Enter it also where linked trips then leave somebody too few.")
-    ] = False,
-    domain: DomainOption = None,
-    movement: MovementOption = 4,
-) -> int:
+@takes_request(LedgerAddRequest)
+def run_add(ledger: LedgerArgument, playbook: PlaybookArgument, /, *, request: LedgerAddRequest) -> int:
     """Enter a playbook that is going to be used: it is audited, and refused if linked trips would break a promise.
 
     Every promise counts, also one to a place that this playbook gives no route or does not list. Exit 1 if it is
     refused for either reason; nothing is written then. When the command ends with 0, the line is on the disk.
     """
-    ledger = read_ledger(file)
-    book = load_playbook(playbook, domain, movement)
-    return enter_playbook(ledger, book, date=date, occasion=occasion, anyway=anyway)
+    with console.running("replaying the adversary") as run, console.compile_notice():
+        result = add_to_ledger(request, run)
+    return tell_entered(result)
 
 
-def enter_playbook(
-    ledger: Ledger,
-    book: Playbook,
-    *,
-    date: str | None = None,
-    occasion: str = "",
-    anyway: bool = False,
-    is_quiet: bool = False,
-) -> int:
-    """Audit a playbook, enter it and say so, unless ``is_quiet``; the exit code."""
-    with console.live_progress("replaying the adversary"):
-        verdict = audit_playbook(book, ledger=ledger.journal.path)
+def tell_entered(result: LedgerAddResult, *, is_quiet: bool = False) -> int:
+    """Say what came of entering a playbook, or only what is wrong with it; the exit code."""
+    ledger, verdict = result.ledger, result.audit
     if not verdict.holds:
         broken = next(claim for claim in verdict.claims if not claim.holds)
         remark(f"not entered: the playbook does not keep its word ({broken.claim}: {broken.evidence})")
         return VIOLATED
-    with console.compile_notice():
-        turnover = turnover_text(ledger.turnover(book), ledger)
-        try:
-            ledger = ledger.add(book, day=date, occasion=occasion, anyway=anyway)
-        except UnsafeLedgerError:
-            if turnover:
-                remark(turnover)
-            raise
+    turnover = "" if result.turnover is None else turnover_text(result.turnover, ledger)
+    if result.refusal is not None:
+        if turnover:
+            remark(turnover)
+        raise result.refusal
     if not is_quiet:
         unproved = [claim.claim for claim in verdict.claims if claim.verdict == "unproved"]
         rest = f"; too large to prove: {', '.join(unproved)}" if unproved else ""
@@ -139,199 +103,91 @@ def enter_playbook(
         emit(f"{turnover}\n" if turnover else "")
         emit(f"{assumption(ledger.trips)}\n")
         _emit_head(ledger)
-    since = None if book.past is None else book.past.since
-    if since is not None and (all_trips := ledger.check()).short:
+    if result.short_of_all:
         remark(
-            f"this playbook assumes that trips before {since} cannot be linked. If an observer links them all the "
-            f"same, earlier promises to {_names(all_trips.short)} are broken"
+            f"this playbook assumes that trips before {result.since} cannot be linked. If an observer links them all "
+            f"the same, earlier promises to {_names(result.short_of_all)} are broken"
         )
-    report = ledger.check(since)
-    if not report.safe:
-        remark(f"linked trips leave too few for {_names(report.short)}; see why: veilroute ledger check")
+    _remark_short(result.short)
     return DONE
 
 
-_PLACE = "A place, as the playbooks call it: its name, or its label if it has none."
+def _remark_short(short: Sequence[Standing]) -> None:
+    if short:
+        remark(f"linked trips leave too few for {_names(short)}; see why: veilroute ledger check")
 
 
 @app.command(name="same")
+@takes_request(LedgerPlacesRequest)
 def run_same(
-    file: LedgerArgument,
-    place: Annotated[str, Parameter(name="A", help=_PLACE)],
-    other: Annotated[str, Parameter(name="B", help="The same for the other place.")],
-    /,
-    *,
-    date: Annotated[
-        str | None, Parameter(name="--date", metavar="DATE", help="The day on which this is said. [today]")
-    ] = None,
+    ledger: LedgerArgument, place: PlaceArgument, other: OtherArgument, /, *, request: LedgerPlacesRequest
 ) -> int:
     """Record that two places are the same, under another name or elsewhere; this holds for the whole ledger."""
-    return _identify(read_ledger(file).same(place, other, day=date), place, other)
+    return _tell_places(same(request), f"{place} and {other} are the same place")
 
 
 @app.command(name="different")
+@takes_request(LedgerPlacesRequest)
 def run_different(
-    file: LedgerArgument,
-    place: Annotated[str, Parameter(name="A", help=_PLACE)],
-    other: Annotated[str, Parameter(name="B", help="The same for the other place.")],
-    /,
-    *,
-    date: Annotated[
-        str | None, Parameter(name="--date", metavar="DATE", help="The day on which this is said. [today]")
-    ] = None,
+    ledger: LedgerArgument, place: PlaceArgument, other: OtherArgument, /, *, request: LedgerPlacesRequest
 ) -> int:
     """Record that two places are not the same, however near they are; this holds for the whole ledger.
 
     A place that appears near one that has disappeared is taken for the same until you say otherwise. Say it only when
     it is true: if the two are one, an observer who knows that is left with fewer places than the ledger believes.
     """
-    return _identify(read_ledger(file).different(place, other, day=date), place, other)
+    return _tell_places(different(request), f"{place} and {other} are two different places")
 
 
-def _identify(ledger: Ledger, place: str, other: str) -> int:
-    kind = ledger.identities[-1].kind
-    emit(f"Recorded: {place} and {other} are {'the same place' if kind == 'same' else 'two different places'}.\n")
-    for text in (place, other):
-        if not ledger.knows(text):
-            remark(f"no place called {text} is in the ledger yet; this will count once one is entered")
-    _emit_head(ledger)
-    if not ledger.is_clear():
+def _tell_places(result: LedgerPlacesResult, what: str) -> int:
+    emit(f"Recorded: {what}.\n")
+    for text in result.unknown:
+        remark(f"no place called {text} is in the ledger yet; this will count once one is entered")
+    _emit_head(result.ledger)
+    if not result.is_clear:
         remark("other places of the ledger cannot be told from each other yet; see which: veilroute ledger check")
-        return DONE
-    report = ledger.check()
-    if not report.safe:
-        remark(f"linked trips leave too few for {_names(report.short)}; see why: veilroute ledger check")
+    _remark_short(result.short)
     return DONE
 
 
 @app.command(name="check")
-def run_check(
-    file: LedgerArgument,
-    /,
-    *,
-    since: SinceOption = None,
-    head: Annotated[
-        str | None, Parameter(metavar="HASH", help="A head written down earlier, which must still be there.")
-    ] = None,
-    json: JsonOption = False,
-) -> int:
+@takes_request(LedgerCheckRequest)
+def run_check(ledger: LedgerArgument, /, *, request: LedgerCheckRequest, json: JsonOption = False) -> int:
     """Say what linked trips leave of every place: exit 1 if any promise is broken, also one to a place that has left.
 
     The ledger alone is looked at, and taken at its word; `veilroute audit` compares it with the playbooks.
     """
-    ledger = read_ledger(file)
-    report = ledger.check(since)
-    if ledger.journal.torn:
-        remark(f"{file}: an unfinished line at the end was passed over; the next add takes it away")
-    accounts = _accounts(ledger, since)
+    result = check_ledger(request, console.plain_run())
     if json:
-        emit_json(report.to_dict() | ({"accounts": [each.to_dict() for each in accounts]} if accounts else {}))
+        emit_json(result.to_dict())
     else:
-        _print_report(ledger, report, since, accounts)
-    if head is not None and not ledger.journal.holds(head):
+        _print_report(result, request.since)
+    if not result.holds_head:
         remark("--head: the ledger does not hold this line: it is another one, or lines are missing or were changed")
-        return VIOLATED
-    return DONE if report.safe else VIOLATED
+    return DONE if result.safe else VIOLATED
 
 
 @app.command(name="what-if")
-def run_what_if(
-    file: LedgerArgument,
-    /,
-    *,
-    remove: Annotated[str, Parameter(metavar="'PLACE; PLACE; ...'", help="Candidates who leave.")] = "",
-    add: Annotated[str, Parameter(metavar="'PLACE; PLACE; ...'", help="Places that join the candidates.")] = "",
-    close: Annotated[
-        str,
-        Parameter(
-            metavar="'STREET; A,B; ...'", help="Closed roads: a street's name, or two places; A>B from A to B only."
-        ),
-    ] = "",
-    k: Annotated[int | None, Parameter(name="-k", help="Another k.")] = None,
-    risk: Annotated[float | None, Parameter(metavar="BETA", help="Another risk.")] = None,
-    since: SinceOption = None,
-    playbook: Annotated[
-        Path | None,
-        Parameter(metavar="FILE", help="A playbook of the ledger. [the last one, if its file is beside the ledger]"),
-    ] = None,
-    time_limit: console.TimeLimitOption = None,
-    out: Annotated[
-        Path | None,
-        Parameter(
-            name=(
-                "-o",
-                "--out",
-            ),
-            metavar="FILE",
-            help="Write the plan that would follow here.",
-        ),
-    ] = None,
-    domain: DomainOption = None,
-    movement: MovementOption = 4,
-    json: JsonOption = False,
-) -> int:
+@takes_request(LedgerWhatIfRequest)
+def run_what_if(ledger: LedgerArgument, /, *, request: LedgerWhatIfRequest, json: JsonOption = False) -> int:
     """Say before it happens what a change would do: who would no longer be hidden, since when and why.
 
     The changes are made to the last playbook of the ledger, and the cheapest plan is found that keeps the ledger safe.
     Nothing is written to the ledger. Exit 3 when nobody could be hidden any more.
     """
-    if out is not None:
-        console.check_out(out)
-    limit = console.read_time_limit(time_limit)
-    if not (remove.strip() or add.strip() or close.strip() or k is not None or risk is not None):
-        raise InvalidInputError("what-if", "a change: --remove, --add, --close, -k or --risk")
-    if k is not None and risk is not None:
-        raise InvalidInputError("--risk", "either -k or --risk, not both")
-    ledger = read_ledger(file)
-    today = _playbook_of(ledger, playbook, domain, movement)
-    places: dict[str, Any] = {
-        "remove": find_nodes(today, remove, "remove", plain_run()),
-        "add": find_nodes(today, add, "add", plain_run()),
-    }
-    if close.strip():
-        roads, one_way = read_roads(today, close, "close", plain_run())
-        places["closure"] = Closure.of(roads, one_way)
-    began = time.monotonic()
-    with console.live_progress(limit=limit) as report, console.polite_interrupt() as stop, console.compile_notice():
-        options: dict[str, Any] = {"time_limit_s": limit.seconds, "progress": report, "should_stop": stop}
-        answer = what_if(ledger, today, **places, privacy=_privacy(today.privacy, k, risk), since=since, **options)
-    if out is not None:
-        answer.plan.write(out)
+    limit, began = console.read_time_limit(request.time_limit), time.monotonic()
+    with console.running(limit=limit) as run, console.polite_interrupt() as run.should_stop, console.compile_notice():
+        answer = what_if(request, run)
     if json:
         emit_json(answer.to_dict())
     else:
-        _print_answer(answer, out)
-    if stop():
+        _print_answer(answer, request.out)
+    if run.should_stop():
         remark("interrupted; there may be a better plan")
         return INTERRUPTED
     if answer.plan.status == "feasible":
         limit.tell_if_reached(time.monotonic() - began)
     return DONE if answer.plan.claims.num_anonymized else NOTHING_ANONYMIZED
-
-
-def _privacy(today: Privacy, k: int | None, risk: float | None) -> Privacy:
-    if k is not None:
-        return replace(today, k=k, risk=None)
-    changes: dict[str, Any] = {} if risk is None else {"k": None, "risk": risk}
-    return replace(today, **changes)
-
-
-def _playbook_of(ledger: Ledger, given: Path | None, domain: Path | None, movement: int) -> Playbook:
-    """The playbook that was named, or the last one of the ledger, which is looked for beside it by its hash."""
-    entries = [entry for entry in ledger.entries if entry.kind == "playbook"]
-    if not entries:
-        raise InvalidInputError("FILE", "a ledger with a playbook: nothing was entered yet")
-    if given is not None:
-        book = load_playbook(given, domain, movement)
-        if not ledger.holds(book):
-            raise InvalidInputError("--playbook", "a playbook of the ledger", str(given))
-        return book
-    last = entries[-1]
-    for path, book in playbooks_beside(ledger.journal.path.parent, last.domain):
-        if book.sha256 == last.playbook:
-            return load_playbook(path, domain, movement)
-    expected = f"the file of the playbook of {last.date}, which is not beside the ledger"
-    raise InvalidInputError("--playbook", expected)
 
 
 def _counted(num: int, what: str) -> str:
@@ -342,17 +198,8 @@ def _emit_head(ledger: Ledger) -> None:
     emit(f"Head: {ledger.head}\n")
 
 
-def _accounts(ledger: Ledger, since: str | None) -> tuple[Account, ...]:
-    """What linked draws tell; nothing, and a remark, where that is too much to work out."""
-    try:
-        return ledger.account(since=since)
-    except TooLargeError as error:
-        remark(f"what linked draws tell was not worked out: {error}")
-        return ()
-
-
-def _print_report(ledger: Ledger, report: LedgerReport, since: str | None, accounts: Sequence[Account]) -> None:
-    screen = console.stdout()
+def _print_report(result: LedgerCheckResult, since: str | None) -> None:
+    screen, ledger, report = console.stdout(), result.ledger, result.report
     count = _counted(report.playbooks, "playbook")
     count += f" and {_counted(report.days, 'day')} of fleets" if report.days else ""
     linked = f"an observer who links {'all trips' if since is None else f'the trips from {since} on'} of the {count}"
@@ -376,7 +223,7 @@ def _print_report(ledger: Ledger, report: LedgerReport, since: str | None, accou
         screen.print(_table(report))
     if len(report.candidates) > _MOST_ROWS:
         screen.print(f"... and {len(report.candidates) - _MOST_ROWS} candidates more: --json")
-    for each in accounts:
+    for each in result.accounts:
         drawn = "once" if each.draws == 1 else f"on {each.draws} occasions"
         screen.print(f"Drawn {drawn} from the playbook of {each.date}: {_odds(each.now)} ({each.bound:.3g} promised).")
         screen.print(f"  After one more draw, for the same secret on another occasion: {_odds(each.after_another)}.")

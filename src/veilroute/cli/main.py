@@ -81,7 +81,7 @@ COMMANDS = {
     "risk": "audit.run_risk",
     "draw": "export.run_draw",
     "scene": "export.run_scene",
-    "fleet-replan": "fleet_replan.run_fleet_replan",
+    "fleet-replan": "replan.run_fleet_replan",
     "bench instances export": "dataset.run_export",
 }
 """What runs each command: a module of this room and a name in it. Of two names the longer one is tried first."""

@@ -6,7 +6,7 @@ import ast
 import inspect
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
@@ -16,7 +16,7 @@ from cyclopts import App, Parameter
 from veilroute.app.problem_file import is_problem_file, overlay, override, read_problem
 from veilroute.app.requests import sections
 from veilroute.base.errors import InvalidInputError
-from veilroute.cli.keys import NAMES, heading
+from veilroute.cli.keys import heading, names_of
 
 _Request = TypeVar("_Request")
 
@@ -53,10 +53,10 @@ SetOption = Annotated[
 
 @cache
 def texts_of(kind: type) -> dict[str, str]:
-    """The text below each field of a dataclass."""
+    """The text below each field of a dataclass, or of one that it is made from."""
+    found = {name: text for base in kind.__bases__ if is_dataclass(base) for name, text in texts_of(base).items()}
     (node,) = ast.parse(inspect.getsource(kind)).body
     assert isinstance(node, ast.ClassDef)
-    found = {}
     for one, following in zip(node.body, node.body[1:], strict=False):
         if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and isinstance(following, ast.Expr):
             found[one.target.id] = str(ast.literal_eval(following.value))
@@ -68,40 +68,43 @@ def takes_request(
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Give a command the options of a request; it is called with the request in place of them.
 
-    Options that are not ``shown`` are hidden in its help, and understood all the same. A key in ``without`` is left to
-    the command itself.
+    Its help lists them where ``request`` is among its parameters. Options that are not ``shown`` are hidden there, and
+    understood all the same. A key in ``without`` is left to the command itself. What the command takes without an
+    option, such as PLAYBOOK, goes into the request as well, if that has a key of this name.
     """
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         own = inspect.signature(command, eval_str=True).parameters
+        kinds = sections(kind) | {"": kind}
+        typed = [name for name in own if name in {each.name for each in fields(kind)} - kinds.keys()]
         added: dict[str, tuple[str, str]] = {}  # by the parameter: part and key
         parameters: list[inspect.Parameter] = []
         unfolded: list[inspect.Parameter] = []
-        for part, spec in sections(kind).items():
+        for part, spec in kinds.items():
             hints, texts = get_type_hints(spec), texts_of(spec)
-            for each in fields(spec):
-                if each.name in without:
+            for each in sorted(fields(spec), key=lambda each: each.name not in spec.__annotations__):  # its own first
+                if each.name in (*without, *typed) or (each.name in kinds and not part):
                     continue
                 group = next((name for name, keys in (shown or {}).items() if each.name in keys), None)
                 name = each.name if part != "ledger" or each.name != "file" else "ledger"
                 is_shown = shown is None or group is not None
-                about = (name, hints[each.name], texts[each.name])
+                about = (part, name, hints[each.name], texts[each.name])
                 parameters.append(_parameter(*about, group, is_shown=is_shown))
-                unfolded.append(_parameter(*about, group or "More", is_shown=True))
+                unfolded.append(_parameter(*about, group or ("More" if part else None), is_shown=True))
                 added[name] = (part, each.name)
 
         def run(*files: Path, **given: Any) -> int:
-            asked: dict[str, dict[str, Any]] = {}
+            asked: dict[str, dict[str, Any]] = {"": dict(zip(typed, files, strict=False))}
             for name, (part, key) in added.items():
                 value = given.pop(name, None)
                 if value is not None and value is not False:
                     asked.setdefault(part, {})[key] = _value(key, value)
-            request = kind(**{part: sections(kind)[part](**values) for part, values in asked.items()})
+            flat = asked.pop("")
+            request = kind(**flat, **{part: kinds[part](**values) for part, values in asked.items()})
             return command(*files, request=request, **given)
 
-        mine = [each for name, each in own.items() if name != "request"]
-        front = [each for each in mine if each.kind != inspect.Parameter.KEYWORD_ONLY]
-        rest = [each for each in mine if each not in front]
+        at = [*own].index("request")
+        front, rest = [*own.values()][:at], [*own.values()][at + 1 :]
         _sign(run, command, [*front, *parameters, *rest])
 
         def help_all(*files: Path, **given: Any) -> int:
@@ -128,23 +131,23 @@ def _unhidden(parameter: inspect.Parameter) -> inspect.Parameter:
     return parameter.replace(annotation=Annotated[kind, *shown] if shown else kind)
 
 
-def _parameter(name: str, hint: Any, text: str, group: str | None, *, is_shown: bool) -> inspect.Parameter:
-    kind: Any = (
-        bool if hint is bool else float | None if hint == float | None else int | None if hint == int | None else None
-    )
-    if kind is None:
-        kind = Path | None if hint == (Path | None) or name == "places" else str | None
+def _parameter(part: str, name: str, hint: Any, text: str, group: str | None, *, is_shown: bool) -> inspect.Parameter:
+    bare = (get_args(hint) or (hint,))[0]
+    kind: Any = bool
+    if bare is not bool:
+        kind = (Path if name == "places" else bare if bare in (int, float, Path) else str) | None
     default: Any = False if hint is bool else None
     if name == "options":
         kind, default = tuple[str, ...] | None, None
+    grouped: dict[str, Any] = {} if group is None else {"group": heading(group)}
     about = Parameter(
-        name=("--option",) if name == "options" else NAMES.get(name, ("--" + name.replace("_", "-"),)),
+        name=("--option",) if name == "options" else names_of(name, part),
         help=text.replace("\n", " "),
-        group=None if group is None else heading(group),
         show=is_shown,
         show_default=False,
         allow_leading_hyphen=bool(kind == (str | None)),
         negative=(),
+        **grouped,
     )
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
 

@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from veilroute.app.beside import link_warning
+from veilroute.app.ledger import enter_playbook
 from veilroute.app.plan import PlanResult, plan, read_time_limit
 from veilroute.app.problem_file import explain, problem_text
 from veilroute.app.requests import PlanRequest
@@ -18,7 +19,7 @@ from veilroute.base.io import write_file
 from veilroute.base.run import Run
 from veilroute.cli import console
 from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, OutOption, TimeLimit
-from veilroute.cli.ledger import enter_playbook, history_lines
+from veilroute.cli.ledger import history_lines, tell_entered
 from veilroute.cli.options import SHOWN, SetOption, complete, takes_request
 from veilroute.cli.summaries import print_plan
 
@@ -65,7 +66,7 @@ def run_plan(
         return _explain(asked, said)
     if write_problem is not None:
         return _write_problem(asked, write_problem)
-    if asked.ledger.enter and out is None:
+    if asked.ledger.enter and asked.ledger.file is not None and out is None:
         raise InvalidInputError("enter", "-o FILE as well: what is entered must be kept")
     limit = _limit(asked)
     made = _plan(asked, limit)
@@ -89,7 +90,9 @@ def run_plan(
         limit.tell_if_reached(made.runtime_s)
     if playbook.claims.num_anonymized:
         if made.record is not None and asked.ledger.enter:
-            return enter_playbook(made.record, playbook, is_quiet=json)
+            with console.running("replaying the adversary") as run, console.compile_notice():
+                entered = enter_playbook(made.record, playbook, run)
+            return tell_entered(entered, is_quiet=json)
         if made.record is not None and not json:
             told = f"Before it is used, enter it: veilroute ledger add {asked.ledger.file} {out or 'PLAYBOOK'}"
             console.emit(f"{told}\n")

@@ -1,214 +1,145 @@
-"""`veilroute replan`: the rest of a class's route where a road is closed. It takes no secret."""
+"""`veilroute replan`: the rest of a class's route, or of a fleet's day, where a road is closed. It takes no secret."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from veilroute.app.load import load_playbook
-from veilroute.app.places import find_node, find_nodes, read_roads
-from veilroute.auditing.detours import audit_replan
-from veilroute.auditing.lookalikes import Replanner
-from veilroute.auditing.replay import is_hidden
-from veilroute.auditing.verdicts import ClaimVerdict, joint_verdict, judge
+from veilroute.app.replan import ReplanDayResult, ReplanResult, check_replan_file, replan, replan_day
+from veilroute.app.requests import ReplanDayRequest, ReplanRequest
+from veilroute.auditing.verdicts import ClaimVerdict
 from veilroute.auditing.verdicts import number as count
-from veilroute.base.errors import (
-    BrokenPromiseError,
-    FileFormatError,
-    InvalidInputError,
-    UnknownMethodError,
-    UnsafeLedgerError,
-    listing,
-)
-from veilroute.base.io import dump_canonical, parse_json, read_bytes, write_file
-from veilroute.cli.console import (
-    DONE,
-    NOTHING_ANONYMIZED,
-    VIOLATED,
-    JsonOption,
-    check_out,
-    emit,
-    emit_json,
-    live_progress,
-    plain_run,
-    remark,
-)
-from veilroute.cli.options import DomainOption, MovementOption, PlaybookArgument
+from veilroute.base.errors import InvalidInputError, listing
+from veilroute.cli.console import DONE, NOTHING_ANONYMIZED, VIOLATED, JsonOption, emit, emit_json, remark, running
+from veilroute.cli.options import PlaybookArgument, takes_request, texts_of
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label
-from veilroute.formats.geojson import route_geojson
-from veilroute.formats.tables import read_edge_costs
-from veilroute.ledger.ledger import Ledger, read_ledger
-from veilroute.model.closure import GIVE_UP, GO_ON, Replan, Way, replan_from_dict
+from veilroute.model.closure import GIVE_UP, GO_ON, Replan, Way
+from veilroute.model.day import Day
+from veilroute.model.day_state import Shortage
 from veilroute.model.playbook import Playbook
-from veilroute.streets.sheets import closed_text, detour_parts, detour_text, members_text, sighting_text
+from veilroute.streets.day_sheets import missed_lines, stand_lines
+from veilroute.streets.sheets import closed_text, members_text, sighting_text
 
-FORMAT = "veilroute-replan/1"
-FORMATS = (".json", ".gpx", ".geojson", ".txt")
+_OF_DAY = texts_of(ReplanDayRequest)
+_OF_ROUTE = ("number", "position", "trip", "after")  # what a day has no use for
+
+GoOnOption = Annotated[bool, Parameter(name="--go-on", help="Go on even if too few places stay covered.")]
+GiveUpOption = Annotated[
+    bool, Parameter(name="--give-up", help="Go straight to the goal; of a day, visit nobody else.")
+]
 
 
+@takes_request(ReplanRequest, without=("choice",))
 def run_replan(
     playbook: PlaybookArgument,
     /,
     *,
-    number: Annotated[
-        int, Parameter(name="--class", metavar="N", help="Which class, as `plan` and pictures number them, from 1.")
-    ],
-    at: Annotated[str, Parameter(metavar="NODE", help="Where the vehicle stands: a node, its name, or LAT,LON.")],
-    position: Annotated[
-        int | None,
-        Parameter(metavar="I", help="Where on the route that is, from 0, if it passes the node more than once."),
-    ] = None,
-    trip: Annotated[int, Parameter(help="Which trip, from 0.")] = 0,
-    closed: Annotated[
-        str,
-        Parameter(
-            metavar="'STREET; A,B; ...'", help="Closed roads: a street's name, or two places; A>B from A to B only."
-        ),
-    ] = "",
-    closed_nodes: Annotated[
-        str, Parameter(metavar="'A; B; ...'", help="Closed nodes, with all roads to them and away.")
-    ] = "",
-    costs: Annotated[Path | None, Parameter(metavar="FILE", help="What edges cost now: CSV with from,to,cost.")] = None,
-    after: Annotated[
-        Path | None,
-        Parameter(
-            metavar="FILE", help="The .json of the replan by which the vehicle goes already; its roads stay closed."
-        ),
-    ] = None,
-    go_on: Annotated[bool, Parameter(name="--go-on", help="Go on even where too few members stay covered.")] = False,
-    give_up: Annotated[bool, Parameter(name="--give-up", help="Go straight to the goal.")] = False,
-    out: Annotated[
-        Path | None,
-        Parameter(
-            name=(
-                "-o",
-                "--out",
-            ),
-            metavar="FILE",
-            help="Write it to a .json file; on streets also .gpx, .geojson or .txt.",
-        ),
-    ] = None,
-    ledger: Annotated[
-        Path | None, Parameter(metavar="FILE", help="Enter the trip as it goes on now in this ledger.")
-    ] = None,
-    date: Annotated[
-        str | None, Parameter(name="--date", metavar="DATE", help="The day of the trip, for the ledger. [today]")
-    ] = None,
-    domain: DomainOption = None,
-    movement: MovementOption = 4,
+    request: ReplanRequest,
+    go_on: GoOnOption = False,
+    give_up: GiveUpOption = False,
+    day: Annotated[Path | None, Parameter(metavar="DIR|FILE", help=f"Of a fleet. {_OF_DAY['day']}")] = None,
+    positions: Annotated[str, Parameter(help=f"With --day. {_OF_DAY['positions']}")] = "",
+    broken: Annotated[str, Parameter(help=f"With --day. {_OF_DAY['broken']}")] = "",
+    late: Annotated[bool, Parameter(help=f"With --day. {_OF_DAY['late']}")] = False,
+    keep: Annotated[bool, Parameter(help=f"With --day. {_OF_DAY['keep']}")] = False,
     json: JsonOption = False,
 ) -> int:
-    """Find the rest of a class's route where roads are closed or cost something else, and audit it.
+    """Find the rest of a group's route where roads are closed or cost something else, and audit it.
 
-    It depends on the class, the position and the closure alone: no secret is asked for, and what is printed and written
-    is the same for all members of the class. Where too few of them stay covered nothing is chosen and no file is
-    written: it is said who is exposed by going on and by giving up, and the exit code is 3.
+    It depends on the group, the position and the closure alone: no secret is asked for, and what is printed and written
+    is the same for all members of the group. If too few of them stay covered, the command chooses nothing and writes no
+    file: it says whom going on and giving up would expose, and the exit code is 3.
+
+    With --day DIR: the same for the rest of a fleet's day where a vehicle breaks down or a road is closed. It depends
+    on the day, on where the vehicles are and on what has happened; no orders are asked for.
     """
+    choice = _choice(go_on=go_on, give_up=give_up)
+    if day is None:
+        for name, value in (("positions", positions), ("broken", broken), ("late", late), ("keep", keep)):
+            if value:
+                raise InvalidInputError(name, "`day` DIR as well: it is about a fleet")
+        with running("replanning") as run:
+            result = replan(replace(request, choice=choice), run)
+        return _tell(result, request.out, request.ledger, json=json)
+    usual = ReplanRequest(playbook=playbook)
+    given = vars(request) | {"day": day, "choice": choice}
+    for name in _OF_ROUTE:
+        if given.pop(name) != getattr(usual, name):
+            raise InvalidInputError(name, "none with `day`: it is about the route of one group")
+    given |= {"positions": positions, "broken": broken, "late": late, "keep": keep}
+    return _replan_day(ReplanDayRequest(**given), json=json)
+
+
+@takes_request(ReplanDayRequest, without=("choice",))
+def run_fleet_replan(
+    playbook: PlaybookArgument,
+    /,
+    *,
+    request: ReplanDayRequest,
+    go_on: GoOnOption = False,
+    give_up: GiveUpOption = False,
+    json: JsonOption = False,
+) -> int:
+    """Plan the rest of a fleet's day: what `replan --day` does, under its former name."""
+    return _replan_day(replace(request, choice=_choice(go_on=go_on, give_up=give_up)), json=json)
+
+
+def _choice(*, go_on: bool, give_up: bool) -> str | None:
     if go_on and give_up:
         raise InvalidInputError("--go-on", "either --go-on or --give-up, not both")
-    if date is not None and ledger is None:
-        raise InvalidInputError("--date", "--ledger FILE as well")
-    record = None if ledger is None else read_ledger(ledger)
-    if out is not None:
-        if out.suffix.lower() not in FORMATS:
-            raise UnknownMethodError("replan format", out.suffix or str(out), FORMATS)
-        check_out(out)
-    book = load_playbook(playbook, domain, movement)
-    if out is not None and out.suffix.lower() != ".json" and book.problem.domain.on_earth is None:
-        only = "only street networks and grids with an origin have directions and places on earth"
-        raise InvalidInputError("--out", f"a .json file: {only}")
-    roads, one_way = read_roads(book, closed, "closed", plain_run())
-    new_costs = [] if costs is None else read_edge_costs(costs, book.problem.domain, book.names)
-    shut = find_nodes(book, closed_nodes, "closed_nodes", plain_run())
-    if not (roads or one_way or shut or new_costs or after):
-        raise InvalidInputError(
-            "--closed", "roads by a street's name, A,B or A>B, or --closed-nodes, or --costs: what has changed"
-        )
-    from veilroute.planners.replan import replan  # here, because it loads kernels
+    return GO_ON if go_on else GIVE_UP if give_up else None
 
-    with live_progress("replanning"):
-        earlier = None if after is None else read_replan(book, after)
-        choice = GO_ON if go_on else GIVE_UP if give_up else None
-        found = replan(
-            book, number, find_node(book, at, "at", plain_run()), position=position, trip=trip, closed=roads,
-            closed_one_way=one_way, closed_nodes=shut, costs=new_costs, choice=choice, after=earlier,
-        )  # fmt: skip
-        if not is_hidden(book, book.hidden_classes if book.is_randomised else [book.hidden_classes[number - 1]]):
-            raise BrokenPromiseError
-        verdicts = audit_replan(book, found, replanner=_replanner(book))
-    if out is not None and out.suffix.lower() in (".gpx", ".geojson") and found.choice is not None and found.way.own:
-        raise InvalidInputError("--out", "a .json or .txt file: the routes of the members part", str(out))
-    is_sound = all(verdict.holds for verdict in verdicts)
+
+def _replan_day(request: ReplanDayRequest, *, json: bool) -> int:
+    with running("replanning") as run:
+        result = replan_day(request, run)
+    return _tell(result, request.out, request.ledger, json=json)
+
+
+def _tell(result: ReplanResult | ReplanDayResult, out: Path | None, ledger: Path | None, *, json: bool) -> int:
+    """Say what came of it; the exit code."""
     if json:
-        claims = [vars(verdict) for verdict in verdicts]
-        emit_json({**replan_file(book, found), "audit": {"holds": is_sound, "claims": claims}})
+        emit_json(result.to_dict())
+    elif isinstance(result, ReplanResult):
+        lines = [*_what_in_words(result.book, result.found), *_audit_in_words(result.verdicts)]
+        emit("".join(f"{line}\n" for line in lines))
+    elif result.found is None:
+        emit(_choice_in_words(result.book, result.short))
     else:
-        emit(_in_words(book, found, verdicts))
-    if not is_sound:
-        remark("the replan does not pass its audit; nothing was written")
+        emit("".join(f"{line}\n" for line in _day_in_words(result.book, result.found, result.verdicts)))
+    if not result.is_sound:
+        what = "replan" if isinstance(result, ReplanResult) else "replanned day"
+        remark(f"the {what} does not pass its audit; nothing was written")
         return VIOLATED
-    if found.choice is None:
+    if result.found is None or (isinstance(result.found, Replan) and result.found.choice is None):
         return NOTHING_ANONYMIZED
-    if record is not None:
-        anyway = go_on or give_up
-        if not enter(ledger, lambda: record.add_replan(book, found, day=date, anyway=anyway), is_silent=json):
-            return VIOLATED
-    if out is not None:
-        _write(book, found, out)
-        if not json:
-            emit(f"Written: {out}\n")
-    return DONE
-
-
-def enter(path: Path | None, add: Callable[[], Ledger], *, is_silent: bool) -> bool:
-    """Enter a trip that goes on otherwise in a ledger; where that leaves somebody too few, say so and do not."""
-    try:
-        record = add()
-    except UnsafeLedgerError as error:
-        if not error.names:
-            raise
+    if result.refusal is not None:
+        if not result.refusal.names:
+            raise result.refusal
         remark(
-            f"nothing was written: with earlier trips this one leaves too few for {listing(error.names)}; "
+            f"nothing was written: with earlier trips this one leaves too few for {listing(result.refusal.names)}; "
             "--go-on or --give-up does it all the same"
         )
-        return False
-    if not is_silent:
-        emit(f"Entered: {path}, on {record.entries[-1].date}.\nHead: {record.head}\n")
-    return True
-
-
-def replan_file(book: Playbook, found: Replan) -> dict[str, Any]:
-    """A replan as it stands in a file."""
-    return {"format": FORMAT, "playbook_sha256": book.sha256, **found.to_dict()}
-
-
-def _replanner(book: Playbook) -> Replanner:
-    """How other classes are replanned, for the auditor to ask."""
-    from veilroute.planners.replan import replan_alone  # here, because it loads kernels
-
-    return partial(replan_alone, book)
+        return VIOLATED
+    if result.record is not None and not json:
+        emit(f"Entered: {ledger}, on {result.record.entries[-1].date}.\nHead: {result.record.head}\n")
+    if result.is_written and not json:
+        emit(f"Written: {out}\n")
+    return DONE
 
 
 def audit_replan_file(
     playbook: Path, source: Path, domain: Path | None, movement: int, *, strict: bool, json: bool
 ) -> int:
     """`veilroute audit --replan`: check every claim of a replan's file against its playbook."""
-    book = load_playbook(playbook, domain, movement)
-    with live_progress("checking the replan"):
-        found = read_replan(book, source)
-        broken = [] if is_hidden(book, book.hidden_classes) else ["a class of the playbook falls short of its promise"]
-        promise = judge("promise", broken, "every class of the playbook keeps it before anything is closed")
-        data = dump_canonical(replan_file(book, found))
-        marks = [] if data == read_bytes(source) else ["spaces, signs or the order of keys could be a mark"]
-        form = judge("file", marks, "written in the one form that there is")
-        verdicts = (form, promise, *audit_replan(book, found, replanner=_replanner(book)))
-    verdict = joint_verdict(verdicts)
+    with running("checking the replan"):
+        result = check_replan_file(playbook, source, domain, movement)
+    verdict, verdicts = result.verdict, result.verdicts
     if json:
-        claims = [vars(each) | {"verdict": each.verdict} for each in verdicts]
-        emit_json({"holds": verdict != "violated", "verdict": verdict, "claims": claims})
+        emit_json(result.to_dict())
     else:
         odd = [each.claim for each in verdicts if each.verdict == verdict]
         first = {
@@ -217,39 +148,18 @@ def audit_replan_file(
             "violated": f"Do not rely on this replan: {count(len(odd), 'claim')} violated ({', '.join(odd)}).",
         }
         width = max(len(each.claim) for each in verdicts)
-        lines = [first[verdict], "", *_what_in_words(book, found), "", "Claims"]
+        lines = [first[verdict], "", *_what_in_words(result.book, result.found), "", "Claims"]
         lines += [f"  {each.word:8}  {each.claim:{width}}  {each.evidence}" for each in verdicts]
         lines.append("  (What the playbook claims by itself is not among these: see `veilroute audit PLAYBOOK`.)")
         emit("".join(f"{line}\n" for line in lines))
     return DONE if verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
 
 
-def read_replan(book: Playbook, path: Path) -> Replan:
-    """A replan of a playbook from its file."""
-    data = parse_json(read_bytes(path), path)
-    if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
-        raise FileFormatError(path, f"not a replan; expected a JSON object with format {FORMAT}")
-    if data.pop("playbook_sha256", None) != book.sha256:
-        raise FileFormatError(path, "a replan of another playbook")
-    try:
-        found = replan_from_dict(data)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise FileFormatError(path, f"damaged replan ({error}); make it again") from None
-    if book.privacy.m is None and found.has_own_ways:
-        raise FileFormatError(path, "has ways of single members, but members share the whole route; make it again")
-    return found
-
-
-def _in_words(book: Playbook, found: Replan, verdicts: tuple[ClaimVerdict, ...]) -> str:
-    lines = _what_in_words(book, found)
-    broken = [verdict for verdict in verdicts if not verdict.holds]
-    lines += [f"VIOLATED {verdict.claim}: {verdict.evidence}" for verdict in broken]
+def _audit_in_words(verdicts: Sequence[ClaimVerdict]) -> list[str]:
+    if broken := [f"VIOLATED {verdict.claim}: {verdict.evidence}" for verdict in verdicts if not verdict.holds]:
+        return broken
     unchecked = [verdict.claim for verdict in verdicts if not verdict.checked]
-    if not broken:
-        lines.append(
-            "Audited: it keeps its word" + (f", but for {', '.join(unchecked)}: too large." if unchecked else ".")
-        )
-    return "".join(f"{line}\n" for line in lines)
+    return ["Audited: it keeps its word" + (f", but for {', '.join(unchecked)}: too large." if unchecked else ".")]
 
 
 def _what_in_words(book: Playbook, found: Replan) -> list[str]:
@@ -282,23 +192,23 @@ def _listing(book: Playbook, members: tuple[Label, ...]) -> str:
     return members_text(book, members) or "nobody"
 
 
-def _write(book: Playbook, found: Replan, out: Path) -> None:
-    """The replan in the format of the file's ending; routes on the changed map, from where the vehicle stands."""
-    suffix = out.suffix.lower()
-    if suffix == ".json":
-        write_file(out, dump_canonical(replan_file(book, found)))
-        return
-    from veilroute.planners.replan import change_domain
+def _choice_in_words(book: Playbook, short: Sequence[Shortage]) -> str:
+    lines = [
+        "Members are out of reach, or too close together now: classes keep their promise no more. Nothing is chosen:"
+    ]
+    for each in short:
+        members = book.hidden_classes[each.number - 1].members
+        gone = [label for label in members if label not in each.going_on]
+        lines.append(f"  Class {each.number}: out of reach {members_text(book, gone) or 'nobody'}.")
+        lines.append(f"    --go-on: an observer is left with {members_text(book, each.going_on) or 'nobody'}.")
+        lines.append(f"    --give-up: an observer is left with {members_text(book, each.giving_up) or 'nobody'}.")
+    lines.append("Do not let the choice depend on who has ordered.")
+    return "".join(f"{line}\n" for line in lines)
 
-    changed = change_domain(book.problem.domain, found.closure)
-    if suffix == ".txt":
-        write_file(out, detour_text(book, found, changed))
-        return
-    (part,) = detour_parts(book, found, changed)
-    if suffix == ".geojson":
-        write_file(out, route_geojson(part.itinerary, cost=found.cost or 0.0, trip=found.trip))
-        return
-    from veilroute.formats.gpx import route_gpx  # here, because it loads a library for XML
 
-    text = route_gpx(part.itinerary, name=f"Class {found.number}, detour", steps=part.steps(book.names))
-    write_file(out, text)
+def _day_in_words(book: Playbook, found: Day, verdicts: Sequence[ClaimVerdict]) -> list[str]:
+    domain = book.problem.domain
+    total = f"{'' if domain.streets else 'cost '}{cost_text(domain, found.cost)}"
+    num = sum(len(tour.stops) for tour in found.tours)
+    left = f"{count(num, 'customer')} left to visit by {count(found.num_used, 'vehicle')}, {total} in all."
+    return [*stand_lines(book, found), left, *missed_lines(book, found), *_audit_in_words(verdicts)]

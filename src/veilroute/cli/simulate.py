@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from veilroute.app.load import load_playbook
+from veilroute.app.replan import read_replan
 from veilroute.app.simulate import simulate_day, simulate_linked, simulate_playbook, simulate_replan
 from veilroute.auditing.day import DAY_FILE
 from veilroute.base.checks import check_name
 from veilroute.base.errors import InvalidInputError
 from veilroute.cli.console import DONE, VIOLATED, emit, emit_json, live_progress
-from veilroute.cli.replan import read_replan
 from veilroute.model.day import read_day
 from veilroute.model.entry import TRIPS
 

@@ -81,7 +81,7 @@ def check_folder(folder: Path) -> None:
         return
     expected = "a folder that is new or empty, or that holds a day and nothing else"
     if not folder.is_dir():
-        raise InvalidInputError("--out", expected, str(folder))
+        raise InvalidInputError("out", expected, str(folder))
     # Of a name that begins with a dot is what file managers leave behind.
     paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     others = [
@@ -90,6 +90,6 @@ def check_folder(folder: Path) -> None:
         if path.is_symlink() or not path.is_file() or not (path.name == DAY_FILE or _DERIVED.fullmatch(path.name))
     ]
     if others:
-        raise InvalidInputError("--out", expected, f"also {listing(others)}")
+        raise InvalidInputError("out", expected, f"also {listing(others)}")
     if paths and not (folder / DAY_FILE).exists():
-        raise InvalidInputError("--out", expected, f"{listing([path.name for path in paths])} without a {DAY_FILE}")
+        raise InvalidInputError("out", expected, f"{listing([path.name for path in paths])} without a {DAY_FILE}")
