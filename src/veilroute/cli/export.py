@@ -6,9 +6,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from veilroute.app.export import FORMATS, check_schedule, write_routes
 from veilroute.app.load import load_instance, load_map, load_playbook
 from veilroute.app.requests import GridSpec, ProblemRequest
-from veilroute.base.errors import InvalidInputError, UnknownMethodError
+from veilroute.base.errors import UnknownMethodError
 from veilroute.base.io import dump_canonical, read_bytes, write_file
 from veilroute.cli.console import (
     DONE,
@@ -23,15 +24,7 @@ from veilroute.cli.console import (
 )
 from veilroute.cli.options import DomainOption, FileArgument, MovementOption, PlaybookArgument, complete, takes_request
 from veilroute.formats import write_instance
-from veilroute.formats.geojson import write_geojson
-from veilroute.formats.gpx import write_gpx
-from veilroute.formats.kml import write_kml
-from veilroute.formats.route_table import write_csv, write_xlsx
-from veilroute.model.playbook import Playbook
-from veilroute.streets.sheets import playbook_directions
 from veilroute.streets.stops import DWELL_S, Schedule
-
-FORMATS = (".gpx", ".geojson", ".kml", ".html", ".txt", ".csv", ".xlsx", ".pdf")
 
 
 def run_export(
@@ -70,11 +63,9 @@ def run_export(
     check_out(out)
     schedule = Schedule(dwell, depart)
     book = load_playbook(playbook, domain, movement)
-    streets = book.problem.domain.on_earth
-    if depart is not None and streets is not None and streets.unit != "seconds":
-        raise InvalidInputError("--depart", "a network whose costs are seconds: on others no times are known", depart)
+    check_schedule(book, depart, "--depart")
     with live_progress("writing"):
-        is_sound = _write(book, out, suffix, trip, schedule)
+        is_sound = write_routes(book, out, trip, schedule)
     stdout().print(f"Map: {out} ({_size_text(out)})" if suffix == ".html" else f"Written: {out}")
     if not is_sound:
         remark("the playbook does not pass its audit, and the report says so")
@@ -86,32 +77,6 @@ def _size_text(path: Path) -> str:
     """How large a file is, in kilobytes or megabytes."""
     size = path.stat().st_size
     return f"{math.ceil(size / 1000)} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
-
-
-def _write(book: Playbook, out: Path, suffix: str, trip: int | None, schedule: Schedule) -> bool:
-    """Write a playbook in the format of the file's ending; whether it passed its audit, where that was asked."""
-    match suffix:
-        case ".gpx":
-            write_gpx(book, out, trip=trip, schedule=schedule)
-        case ".geojson":
-            write_geojson(book, out, trip=trip)
-        case ".kml":
-            write_kml(book, out, trip=trip, schedule=schedule)
-        case ".csv":
-            write_csv(book, out, trip=trip)
-        case ".xlsx":
-            write_xlsx(book, out, trip=trip)
-        case ".txt":
-            write_file(out, playbook_directions(book, trip=trip, schedule=schedule))
-        case ".html":
-            from veilroute.plotting import write_html_map  # here, because it loads matplotlib
-
-            write_html_map(book, out, trip=trip or 0)
-        case _:
-            from veilroute.plotting import write_report
-
-            return write_report(book, out, trip=trip, schedule=schedule).holds
-    return True
 
 
 @takes_request(ProblemRequest)
