@@ -307,7 +307,8 @@ class Playbook:
         trip
             Which trip to take.
         key
-            From :func:`~veilroute.base.read_key`. Without one the operating system's randomness is used, afresh each time.
+            From :func:`~veilroute.base.read_key`. Without one the operating system's randomness is used, afresh
+            each time.
         occasion
             What the draw is for, such as a date. It is not secret.
         expose
