@@ -15,10 +15,17 @@ from veilroute.analysis.observers import (
 from veilroute.base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from veilroute.analysis.all_pairs import CandidateOutcome, PairOutcome, PairSurvey, survey_pairs
+    from veilroute.analysis.frontier import Frontier, FrontierPoint
     from veilroute.analysis.observers import Bayesian
+    from veilroute.analysis.obstacles import Obstacle, find_obstacles
+    from veilroute.analysis.posterior import RiskReport
 
 # For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
 __getattr__ = lazy_names(__name__, __file__)
 
 
-__all__ = ["ADVERSARIES", "Adversary", "GuessStep", "WatchReport", "watch_by_fraction", "watch_playbook"]
+__all__ = [
+    "ADVERSARIES", "Adversary", "CandidateOutcome", "Frontier", "FrontierPoint", "GuessStep", "Obstacle", "PairOutcome",
+    "PairSurvey", "RiskReport", "WatchReport", "find_obstacles", "survey_pairs", "watch_by_fraction", "watch_playbook",
+]  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from veilroute.base.checks import check_finite
+from veilroute.base.checks import check_finite, count_text
 from veilroute.base.errors import InvalidInputError
 from veilroute.base.lazy import SHOWN_BY
 from veilroute.base.run import Progress, ProgressCallback
@@ -81,7 +81,7 @@ class FrontierPoint:
         return {**wanted, "ell": privacy.ell, "m": privacy.m, "mechanism": privacy.mechanism, **data}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Frontier:
     """What several privacies cost for one problem; a point for each, in the order asked for."""
 
@@ -124,9 +124,17 @@ class Frontier:
         """Plain data for JSON."""
         return {"points": [point.to_dict() for point in self.points]}
 
+    def rows(self) -> list[dict[str, Any]]:
+        """A flat row for each point, ready for ``pandas.DataFrame``; ``k`` and ``risk`` are in each of them."""
+        wanted = ({"k": None if p.privacy.risk else p.privacy.k, "risk": p.privacy.risk} for p in self.points)
+        return [{**each, **point.to_dict()} for each, point in zip(wanted, self.points, strict=True)]
+
+    def __repr__(self) -> str:
+        return f"<Frontier: {count_text(len(self.points), 'point')}>"
+
     def _repr_html_(self) -> str:
         """For notebooks: the chart and its points."""
-        return SHOWN_BY["Frontier"](self)
+        return str(SHOWN_BY["Frontier"](self))
 
 
 def frontier(

@@ -57,4 +57,6 @@ if TYPE_CHECKING:
 # Each is imported when it is wanted, because planning loads the kernels; what is for users is in __all__.
 __getattr__ = lazy_names(__name__, __file__)
 
-__all__: list[str] = []
+__all__ = [
+    "GridSpec", "LedgerSpec", "MethodSpec", "PlanResult", "PrivacySpec", "ProblemRequest", "ProblemSpec", "StopsSpec",
+]  # fmt: skip

@@ -33,40 +33,7 @@ def audit_playbook(
     prior: Sequence[float] | None = None,
     ledger: str | Path | None = None,
 ) -> AuditReport:
-    """Check every claim of a playbook by playing the adversary, with code that planning does not share.
-
-    Each candidate in turn is taken for the secret and its route asked for; what comes back is walked on the map,
-    compared with the routes of all other candidates and priced. A bad route is a violated claim, not an exception.
-
-    Parameters
-    ----------
-    playbook
-        What to check; it must have its domain.
-    planner
-        Where the routes come from instead: called with a candidate's label and a trip, it returns a route or raises
-        `NotAnonymizedError`. The claims are still those of the playbook.
-    instance, privacy
-        What was meant. With either there is one more claim, ``instance``: that the playbook is about this map, these
-        trips and candidates in this order, this visibility, these names, and promises this privacy.
-    unstated
-        What of these nobody stated and is not to be compared: ``visibility``, ``prior`` or fields of the privacy, as in
-        ``Instance.unstated``.
-    prior
-        A weight for each candidate under which to measure the risk as well, with one more claim, ``prior``.
-    ledger
-        The ledger under which it was planned, if it was. With one more claim, ``past``: that it says of earlier trips
-        what the ledger says. Without the ledger nothing is proved that depends on them.
-
-    Returns
-    -------
-    AuditReport
-        A verdict per claim with the evidence, and the anonymity set over time.
-
-    Raises
-    ------
-    InvalidInputError
-        When the playbook holds only the hash of its domain, or names trips or candidates that the domain lacks.
-    """
+    """The auditor with the writer of files that it has to judge; see :func:`veilroute.audit`."""
     return check_playbook(
         playbook, written_apart=differing_formats, planner=planner, instance=instance, privacy=privacy,
         unstated=unstated, prior=prior, ledger=ledger,

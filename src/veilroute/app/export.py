@@ -37,17 +37,25 @@ class ExportResult:
 def export(request: ExportRequest, run: Run | None = None) -> ExportResult:
     """Write a playbook in the format of the file's ending; a .pdf is the report, for which the playbook is audited."""
     run = Run() if run is None else run
-    out, trip, suffix = request.out, request.trip, request.out.suffix.lower()
-    check_out(out, endings=FORMATS)
+    check_out(request.out, endings=FORMATS)
     schedule = Schedule(DWELL_S if request.dwell_s is None else request.dwell_s, request.depart)
     run.progress(Progress("writing"))
     book = load_playbook(request.playbook, request.domain, request.movement)
+    report = write_book(book, request.out, schedule, run, trip=request.trip)
+    return ExportResult(request.out, report, tuple(run.warnings))
+
+
+def write_book(
+    book: Playbook, out: Path, schedule: Schedule, run: Run, *, trip: int | None = None
+) -> AuditReport | None:
+    """Write a playbook in the format of the file's ending; the audit, if that tells of one."""
+    check_out(out, endings=FORMATS)
     streets = book.problem.domain.on_earth
-    if request.depart is not None and streets is not None and streets.unit != "seconds":
+    if schedule.depart is not None and streets is not None and streets.unit != "seconds":
         expected = "a network whose costs are seconds: on others no times are known"
-        raise InvalidInputError("depart", expected, request.depart)
+        raise InvalidInputError("depart", expected, schedule.depart)
     report = None
-    match suffix:
+    match out.suffix.lower():
         case ".gpx":
             write_gpx(book, out, trip=trip, schedule=schedule)
         case ".geojson":
@@ -69,7 +77,7 @@ def export(request: ExportRequest, run: Run | None = None) -> ExportResult:
                 run.warn("the playbook does not pass its audit, and the report says so")
         case _:
             _draw(book, out, trip or 0)
-    return ExportResult(out, report, tuple(run.warnings))
+    return report
 
 
 def draw(request: ExportRequest, run: Run | None = None) -> ExportResult:

@@ -14,10 +14,11 @@ from veilroute.app.load import load_instance
 from veilroute.app.places import read_roads
 from veilroute.app.requests import LedgerSpec, MethodSpec, PlanRequest
 from veilroute.app.summary import plan_summary
-from veilroute.base.checks import check_name
+from veilroute.base.checks import check_name, count_text
 from veilroute.base.cluster import hush_dask
 from veilroute.base.errors import InvalidInputError, VeilrouteError
 from veilroute.base.run import COUNTED, Progress, ProgressCallback, Run, Stopwatch, Watch
+from veilroute.domain.graph import Label
 from veilroute.ledger.explain import Shortfall
 from veilroute.ledger.ledger import Ledger, Standing, read_ledger
 from veilroute.model.playbook import Playbook, read_playbook
@@ -28,7 +29,7 @@ USUAL_LIMIT_S = 300.0
 PURPOSES = ("trips", "fleet")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlanResult:
     """A playbook, and what is to be told of how it came about."""
 
@@ -41,6 +42,15 @@ class PlanResult:
     broken: tuple[Standing, ...] = ()  #: who was not hidden before this plan, under the ledger
     tours: FleetPlan | None = None  #: what days cost, for a plan that is made for a fleet
     warnings: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> Mapping[Label, tuple[float, float]]:
+        """Longitude and latitude of the places that were found, by their labels in the playbook."""
+        return self.playbook.places
+
+    def __repr__(self) -> str:
+        told = f", {count_text(len(self.warnings), 'warning')}" if self.warnings else ""
+        return f"<PlanResult: {self.playbook!r}, {self.runtime_s:.2f} s{told}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The object that `plan --json` prints."""
@@ -84,6 +94,7 @@ def plan(request: PlanRequest, run: Run | None = None) -> PlanResult:
         if method.contingencies is not None:
             watch = Watch(run.progress, should_stop=run.should_stop)
             playbook = with_typed_contingencies(playbook, method.contingencies, watch, run)
+    playbook = replace(playbook, stats=replace(playbook.stats, runtime_s=runtime_s, cpu_s=effort.cpu_s))
     return PlanResult(
         playbook, runtime_s, effort.summary(), run.should_stop(), record,
         () if record is None else tuple(record.explain(playbook)),

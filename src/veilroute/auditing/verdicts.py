@@ -105,7 +105,7 @@ def joint_verdict(claims: Iterable[ClaimVerdict]) -> str:
     return next((word for word in ("violated", "unproved") if word in given), "holds")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AuditReport:
     """Everything that an audit found."""
 
@@ -144,9 +144,18 @@ class AuditReport:
             "playbook_sha256": self.playbook_sha256,
         }
 
+    def rows(self) -> list[dict[str, Any]]:
+        """A flat row for each claim, ready for ``pandas.DataFrame``."""
+        return [{"claim": each.claim, "verdict": each.verdict, "evidence": each.evidence} for each in self.claims]
+
+    def __repr__(self) -> str:
+        counts = Counter(claim.verdict for claim in self.claims)
+        said = ", ".join(f"{counts[word]} {word}" for word in ("violated", "unproved") if counts[word])
+        return f"<AuditReport: {self.verdict}, {number(len(self.claims), 'claim')}{f', {said}' if said else ''}>"
+
     def _repr_html_(self) -> str:
         """For notebooks: the verdict and its claims."""
-        return SHOWN_BY["AuditReport"](self)
+        return str(SHOWN_BY["AuditReport"](self))
 
     def to_text(self) -> str:
         """The report in words: verdict, what an observer is left with, claims, anonymity over time."""

@@ -63,3 +63,8 @@ def check_list(field: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise InvalidInputError(field, "a list", type(value).__name__)
     return value
+
+
+def count_text(count: int, noun: str, nouns: str | None = None) -> str:
+    """``1 node``, ``2 nodes``; ``nouns`` is the plural where an s is not enough."""
+    return f"{count} {noun}" if count == 1 else f"{count} {nouns or noun + 's'}"

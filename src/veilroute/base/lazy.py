@@ -1,4 +1,4 @@
-"""How a room shows the names of its modules without importing them all, and how notebooks show what it makes."""
+"""How a room shows the names of its modules without importing them all, and what rooms above do for it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-#: How notebooks show an object, by the name of its class. Pictures stand above what they show, so the package itself
-#: says it here, and the classes only look it up.
-SHOWN_BY: dict[str, Callable[[Any], str]] = {}
+#: What rooms above do for objects of rooms below: how notebooks show one, by the name of its class; how one is drawn;
+#: and what it costs not to hide. The package itself says it here, and classes look it up.
+SHOWN_BY: dict[str, Callable[..., Any]] = {}
 
 
 def lazy_names(room: str, file: str) -> Callable[[str], Any]:

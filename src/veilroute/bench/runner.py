@@ -23,7 +23,7 @@ from veilroute.bench.executors import MemoryGauge, TimeEstimate, Workforce, prov
 from veilroute.bench.external import run_external
 from veilroute.bench.results import RecordStore
 from veilroute.bench.table import counted
-from veilroute.covering.cover import cover
+from veilroute.covering.cover import cover, m_of_ratio
 from veilroute.domain import Domain, WithinDistance, draw_candidates, generate_rooms, generate_streets, grid_domain
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.model.playbook import Playbook
@@ -83,12 +83,7 @@ def failed_outcome(reason: str) -> Outcome:
 
 def bounded_m(problem: Problem, ratio: float | None) -> int | None:
     """``m = max(1, round(ratio * nodes on a shortest start-goal path))``; ``None`` for infinity stays so."""
-    if ratio is None:
-        return None
-    num_nodes = len(cover(problem, []).walk)
-    if not num_nodes:
-        raise InvalidInputError("trip", "a goal that the start can reach")
-    return max(1, round(ratio * num_nodes))
+    return None if ratio is None else m_of_ratio(problem, ratio)
 
 
 def _run(job: Job) -> Outcome:

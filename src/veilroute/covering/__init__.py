@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from veilroute.base.lazy import lazy_names
-from veilroute.covering.cover import Cover, cover
+from veilroute.covering.cover import Cover, cover, m_of_ratio
 
 if TYPE_CHECKING:
     from veilroute.base.arrays import Members, Node, as_members
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         CoveringTask,
         Posts,
         PostTable,
+        base_costs,
         far_matrix,
         find_watchers,
         k_and_ell,
@@ -47,5 +48,6 @@ __all__ = [
     "WalkSource",
     "cover",
     "k_and_ell",
+    "m_of_ratio",
     "prepare_task",
 ]

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from veilroute.base.checks import check_whole, is_number, plain_number
+from veilroute.base.checks import check_finite, check_whole, count_text, is_number, plain_number
 from veilroute.base.errors import InvalidInputError
 from veilroute.base.run import ProgressCallback, Watch, check_time_limit
 from veilroute.model.problem import Problem
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cover:
     """A covering walk and what is proved about it."""
 
@@ -26,6 +26,9 @@ class Cover:
     num_expanded: int  #: states that A* took off its open list; 0 for the fields engine
     num_generated: int  #: states that it put there
     num_sweeps: int  #: sweeps of the graph, those for the heuristic included, those for watchers and base costs not
+
+    def __repr__(self) -> str:
+        return f"<Cover: {self.status}, {count_text(len(self.walk), 'node')}, cost {self.cost:g}>"
 
 
 def cover(
@@ -88,6 +91,15 @@ def cover(
     covering = chosen.find(range(len(task.members)), cost_bound=highest, watch=watch)
     walk = task.domain.labels_of(covering.walk)
     return Cover(walk, covering.cost, covering.status, covering.lower_bound, **asdict(covering.counts))
+
+
+def m_of_ratio(problem: Problem, ratio: float, *, trip: int = 0) -> int:
+    """The m of the paper's experiments: ``max(1, round(ratio * nodes on a shortest path from start to goal))``."""
+    check_finite("ratio", ratio, least=0)
+    num_nodes = len(cover(problem, [], trip=trip).walk)
+    if not num_nodes:
+        raise InvalidInputError("trip", "a goal that the start can reach")
+    return max(1, round(ratio * num_nodes))
 
 
 def _check_bound(value: object) -> float:

@@ -25,7 +25,7 @@ from veilroute.covering.crew import Sweeps, crew_at_work
 from veilroute.covering.states import search_graph
 from veilroute.covering.walks import Sweeper
 from veilroute.domain.geography import measured_domain, straight_distances, straight_within
-from veilroute.domain.graph import Domain, at_least, at_most
+from veilroute.domain.graph import Domain, Label, at_least, at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.kernels.sight import visible_cells
 from veilroute.model.problem import ROUNDING, Privacy, Problem, objective_rates
@@ -320,6 +320,14 @@ def leads_both_ways(domain: Domain) -> bool:
     """Whether every edge has one back at the same cost."""
     own = (domain.indptr, domain.indices, domain.costs)
     return all(np.array_equal(one, other) for one, other in zip(domain.reversed_rows, own, strict=True))
+
+
+def base_costs(problem: Problem) -> dict[tuple[int, Label], float]:
+    """What it costs to cover each candidate alone, by trip and label: what routes would cost without hiding."""
+    task = prepare_task(problem)
+    labels = [problem.candidates[i] for i in task.members]
+    trips = enumerate(task.base_costs.tolist())
+    return {(trip, label): cost for trip, row in trips for label, cost in zip(labels, row, strict=True)}
 
 
 def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy, kept: dict[Any, Any] | None = None) -> Flags:

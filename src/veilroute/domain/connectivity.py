@@ -1,4 +1,7 @@
-"""What of a graph can be reached: from one node, and from everywhere to everywhere."""
+"""What of a graph can be reached, from one node and from everywhere to everywhere; and the shortest way between two."""
+
+import math
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -26,6 +29,54 @@ def steps_from(domain: Domain, node: int, *, forward: bool = True, backward: boo
         border = np.unique(ahead[steps[ahead] < 0])
         steps[border] = depth
     return steps
+
+
+def shortest_walk(domain: Domain, start: int, goal: int) -> tuple[list[int], float]:
+    """The cheapest legal walk between two nodes, and its cost; no nodes and infinity where there is none.
+
+    Dijkstra's algorithm, for single questions: planning has kernels for many. Where there are rules for turns, a state
+    is the longest end of a walk with which a banned stretch may go on, or else its last edge; elsewhere a state is a
+    node. Of equally cheap states the lowest is settled first.
+    """
+    turns = domain.turns
+    banned = set() if turns is None else set(turns.banned)
+    sizes = sorted({len(stretch) for stretch in banned})
+    begun = {stretch[:size] for stretch in banned for size in range(3, len(stretch))}
+    bounds = domain.indptr
+    first = (start,)
+    best: dict[tuple[int, ...], float] = {first: 0}
+    before: dict[tuple[int, ...], tuple[int, ...]] = {}
+    queue: list[tuple[float, tuple[int, ...]]] = [(0, first)]
+    while queue:
+        cost, state = heappop(queue)
+        if cost > best[state]:
+            continue  # a cheaper way to it has been followed already
+        node = state[-1]
+        if node == goal:
+            walk = [node]
+            while state in before:
+                state = before[state]
+                walk.append(state[-1])
+            return walk[::-1], cost
+        row = slice(int(bounds[node]), int(bounds[node + 1]))
+        heads = domain.indices[row].tolist()
+        for head, price in zip(heads, domain.costs[row].tolist(), strict=True):
+            walked = (*state, head)
+            reached = (head,)
+            if turns is not None:
+                if len(walked) > 2 and walked[-3] == head:
+                    if turns.u_turns == "never" or (turns.u_turns == "dead-ends" and len(heads) > 1):
+                        continue
+                    price += turns.u_turn_cost
+                if any(walked[-size:] in banned for size in sizes):
+                    continue
+                ends = (walked[at:] for at in range(len(walked) - 2))
+                reached = next((end for end in ends if end in begun), walked[-2:])
+            if cost + price < best.get(reached, math.inf):
+                best[reached] = cost + price
+                before[reached] = state
+                heappush(queue, (cost + price, reached))
+    return [], math.inf
 
 
 def largest_component(num_nodes: int, tails: Ints, heads: Ints) -> Flags:

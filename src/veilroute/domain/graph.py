@@ -11,7 +11,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.base.arrays import Floats, Indices, Ints
-from veilroute.base.checks import check_whole, is_whole, plain_number
+from veilroute.base.checks import check_name, check_whole, count_text, is_whole, plain_number
 from veilroute.base.errors import InvalidInputError, MissingExtraError
 from veilroute.base.io import dump_canonical
 
@@ -341,11 +341,47 @@ class Domain:
             return None
         return digest.hexdigest()
 
+    def distance(self, source: Label, target: Label, measure: str = "cost") -> float:
+        """How far it is from one node to another, as ell and sight are measured; infinite where no way leads there.
+
+        Rules for turns do not count here: what a route costs that keeps them is the cost of :meth:`shortest_path`.
+
+        Parameters
+        ----------
+        source, target
+            Labels of the nodes.
+        measure
+            ``cost``; on street networks also metres ``driving``, ``walking`` or ``straight`` ahead.
+        """
+        from veilroute.domain import connectivity, geography  # here, because these modules are built on this one
+
+        check_name("measure", measure, geography.MEASURES)
+        geography.check_measurable(self, measure, "measure")
+        start, goal = self.node(source, field="source"), self.node(target, field="target")
+        if measure == "straight":
+            return float(geography.straight_distances(self, start, np.array([goal]))[0])
+        return connectivity.shortest_walk(replace(geography.measured_domain(self, measure), turns=None), start, goal)[1]
+
+    def shortest_path(self, source: Label, target: Label) -> list[Label]:
+        """The labels of the nodes on a cheapest legal walk, both ends included; empty where there is none."""
+        from veilroute.domain.connectivity import shortest_walk
+
+        nodes, _ = shortest_walk(self, self.node(source, field="source"), self.node(target, field="target"))
+        return [self.label(node) for node in nodes]
+
+    def neighbours(self, label: Label) -> list[tuple[Label, float]]:
+        """The nodes to which an edge leads from a node, by their labels, and what each of these edges costs."""
+        node = self.node(label)
+        row = slice(int(self.indptr[node]), int(self.indptr[node + 1]))
+        heads = map(self.label, self.indices[row].tolist())
+        return list(zip(heads, self.costs[row].tolist(), strict=True))
+
     def __repr__(self) -> str:
         kind = "graph" if self.streets is None else "street network"
         if self.grid is not None:
             kind = f"{self.grid.height}x{self.grid.width} grid"
-        return f"<Domain: {kind}, {self.num_nodes} nodes, {self.num_edges} edges>"
+        counts = count_text(self.num_nodes, "node"), count_text(self.num_edges, "edge")
+        return f"<Domain: {kind}, {counts[0]}, {counts[1]}>"
 
 
 def checked_costs(costs: npt.ArrayLike, *, field: str = "edges") -> CostArray:

@@ -5,7 +5,9 @@ and goal included, watches it. The watchers themselves are computed twice, on pu
 :mod:`veilroute.covering.task` for planning and by :mod:`veilroute.auditing` with code of its own.
 """
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +58,16 @@ class Explicit:
     """Each node sees exactly what ``sees`` lists for it; a node that is not listed sees nothing."""
 
     sees: Mapping[Any, Sequence[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, domain: Domain, seen_from: Callable[[Any], Iterable[Any]]) -> Explicit:
+        """What a function says: called with the label of each node, it gives the labels of the nodes seen from there.
+
+        It is called here, once for each node, so that files hold its answers and need no code.
+        """
+        labels = map(domain.label, range(domain.num_nodes))
+        seen = {each: {domain.node(other, field="visibility.sees") for other in seen_from(each)} for each in labels}
+        return cls({each: tuple(map(domain.label, sorted(nodes))) for each, nodes in seen.items() if nodes})
 
 
 Visibility = AtNode | WithinDistance | LineOfSight | Explicit

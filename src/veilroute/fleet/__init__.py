@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from veilroute.fleet.routing import route_customers
     from veilroute.fleet.tours import plan_day
     from veilroute.fleet.ways import Ways
+    from veilroute.model.day import Customer, Day, Terms, Tour, Van, read_day
+    from veilroute.model.day_state import Shortage, Stand, Underway
 
 # For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
 __getattr__ = lazy_names(__name__, __file__)
 
 
 __all__ = [
-    "ExposedClass", "Exposure", "SimulatedDay", "Simulation", "dispatch", "expose", "exposure", "pad", "redispatch",
-    "simulate_days",
+    "Customer", "Day", "ExposedClass", "Exposure", "Shortage", "SimulatedDay", "Simulation", "Stand", "Terms", "Tour",
+    "Underway", "Van", "dispatch", "expose", "exposure", "pad", "read_day", "redispatch", "simulate_days",
 ]  # fmt: skip

@@ -170,7 +170,7 @@ def expose(playbook: Playbook, driven: Iterable[int], terms: Terms) -> Exposure:
     playbook
         A playbook that is not randomised.
     driven
-        Numbers of classes as :func:`veilroute.pad` gives them.
+        Numbers of classes as :func:`veilroute.fleet.pad` gives them.
     terms
         Rates, and how the classes came to be driven: ``always`` and ``pad_to``.
     """

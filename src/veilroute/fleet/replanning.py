@@ -55,7 +55,7 @@ def replan_day(
     keep: bool = False,
     watch: Watch | None = None,
 ) -> Day:
-    """What :func:`veilroute.redispatch` does."""
+    """What :func:`veilroute.fleet.redispatch` does."""
     watch = watch or Watch()
     if choice is not None:
         check_name("choice", choice, CHOICES)

@@ -30,7 +30,7 @@ _ROUNDING_S = 1e-6
 def plan_day(
     playbook: Playbook, touched: Iterable[int], terms: Terms, *, ways: Ways | None = None, watch: Watch | None = None
 ) -> Day:
-    """What :func:`veilroute.dispatch` does; several days may share ``ways`` between at least these members."""
+    """What :func:`veilroute.fleet.dispatch` does; several days may share ``ways`` between at least these members."""
     watch = watch or Watch()
     groups = touched_groups(playbook, touched)
     stays = stays_of(playbook, groups, terms)

@@ -37,7 +37,7 @@ class Shortfall:
 def explain_shortfalls(linking: Linking, playbook: Playbook) -> tuple[Shortfall, ...]:
     """Whom a plan does not hide because of what was linked before, in the order of its candidates.
 
-    A candidate whom other obstacles keep from a route is not among them (:func:`veilroute.find_obstacles`).
+    A candidate whom other obstacles keep from a route is not among them (:func:`veilroute.analysis.find_obstacles`).
     """
     explainer = _Explainer(linking, playbook)
     found: dict[int, Shortfall] = {}

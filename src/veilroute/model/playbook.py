@@ -14,7 +14,7 @@ from math import floor
 from pathlib import Path
 from typing import Any, overload
 
-from veilroute.base.checks import check_count, check_finite, check_list, check_name, is_whole
+from veilroute.base.checks import check_count, check_finite, check_list, check_name, count_text, is_whole
 from veilroute.base.errors import (
     BrokenPromiseError,
     FileFormatError,
@@ -30,6 +30,7 @@ from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import Visibility, visibility_from_dict, visibility_to_dict
 from veilroute.model.certificate import Certificate, certificate_from_dict
 from veilroute.model.closure import Replan, replan_from_dict
+from veilroute.model.figures import PlanStats, class_rows
 from veilroute.model.problem import (
     OBJECTIVES,
     ROUNDING,
@@ -57,7 +58,7 @@ _STEP = Fraction(382, 1000)
 """Where thousandths of a chance begin and end: not beside any that plans often have, so that rounding moves none."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Route(Sequence[Label]):
     """A walk from a trip's start to its goal; behaves as the sequence of its nodes."""
 
@@ -78,8 +79,11 @@ class Route(Sequence[Label]):
     def __iter__(self) -> Iterator[Label]:
         return iter(self.nodes)
 
+    def __repr__(self) -> str:
+        return f"<Route: {count_text(len(self.nodes), 'node')}, cost {self.cost:g}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class PlaybookClass:
     """Candidates that an observer of the route cannot tell apart."""
 
@@ -94,6 +98,10 @@ class PlaybookClass:
     #: In a randomised playbook, for each member how probable it is that it is the secret and this class is drawn;
     #: empty in a partition.
     shares: tuple[float, ...] = ()
+
+    def __repr__(self) -> str:
+        kind = "anonymized" if self.anonymized else "not anonymized"
+        return f"<PlaybookClass: {count_text(len(self.members), 'member')}, {kind}>"
 
     def share_of(self, member: Label) -> float:
         """How probable it is that ``member`` is the secret and this class is drawn; 0 without shares."""
@@ -202,6 +210,7 @@ class Playbook:
     #: On streets, where each candidate and each end of a trip is, as longitude and latitude (:meth:`draw_label`).
     #: ``None`` in a file of an earlier version without the map, where that is not known.
     spots: Mapping[Label, tuple[float, float]] | None = field(default_factory=dict)
+    stats: PlanStats = field(default_factory=PlanStats)  #: what it took to plan; in no file
 
     @property
     def apr(self) -> float:
@@ -212,6 +221,31 @@ class Playbook:
     def mac(self) -> float | None:
         """Mean anonymization cost, or ``None`` when nothing is anonymized."""
         return self.claims.mac
+
+    @property
+    def num_candidates(self) -> int:
+        """How many candidates are no trip's start or goal."""
+        return self.claims.num_candidates
+
+    @property
+    def num_coverable(self) -> int:
+        """How many of them a walk of every trip can cover."""
+        return self.claims.num_coverable
+
+    @property
+    def num_anonymized(self) -> int:
+        """How many candidates are anonymized."""
+        return self.claims.num_anonymized
+
+    @property
+    def total_extra(self) -> float | None:
+        """What all anonymized candidates' routes cost more than without hiding."""
+        return self.claims.total_extra
+
+    @property
+    def worst_extra(self) -> float | None:
+        """The largest single extra cost."""
+        return self.claims.worst_extra
 
     @property
     def mac_lower_bound(self) -> float | None:
@@ -273,7 +307,8 @@ class Playbook:
         trip
             Which trip to take.
         key
-            From :func:`~veilroute.read_key`. Without one the operating system's randomness is used, afresh each time.
+            From :func:`~veilroute.base.read_key`. Without one the operating system's randomness is used, afresh
+            each time.
         occasion
             What the draw is for, such as a date. It is not secret.
         expose
@@ -580,15 +615,30 @@ class Playbook:
         """Write the playbook to a file."""
         write_file(path, self.to_json(embed_domain=embed_domain))
 
+    def rows(self) -> list[dict[str, Any]]:
+        """A flat row for each class, ready for ``pandas.DataFrame``: :func:`~veilroute.model.figures.class_rows`."""
+        return class_rows(self)
+
+    def plot(self, ax: Any = None, trip: int = 0) -> Any:
+        """Draw the playbook on its map, on matplotlib's axes ``ax`` or in a new figure; the axes are returned."""
+        return SHOWN_BY["plot"](self, ax=ax, trip=trip)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two playbooks say the same, byte for byte; whether they hold the map does not matter."""
+        return self is other or (isinstance(other, Playbook) and self.sha256 == other.sha256)
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
     def __repr__(self) -> str:
         return (
-            f"<Playbook: {self.status}, {len(self.hidden_classes)} classes, "
-            f"{self.claims.num_anonymized} of {self.claims.num_coverable} coverable candidates anonymized>"
+            f"<Playbook: {self.status}, {count_text(len(self.hidden_classes), 'class', 'classes')}, "
+            f"{self.num_anonymized} of {count_text(self.num_coverable, 'coverable candidate')} anonymized>"
         )
 
     def _repr_html_(self) -> str:
         """For notebooks: the playbook on its map."""
-        return SHOWN_BY["Playbook"](self)
+        return str(SHOWN_BY["Playbook"](self))
 
 
 def read_playbook(path: str | Path, *, domain: Domain | None = None) -> Playbook:

@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from veilroute.base.arrays import Floats
-from veilroute.base.checks import check_finite, check_list, check_name, check_whole, is_number, is_whole, plain_number
+from veilroute.base.checks import (
+    check_finite,
+    check_list,
+    check_name,
+    check_whole,
+    count_text,
+    is_number,
+    is_whole,
+    plain_number,
+)
 from veilroute.base.errors import InvalidInputError
 from veilroute.base.io import dump_canonical
 from veilroute.domain.geography import MEASURES, check_measurable
@@ -272,7 +281,8 @@ class Problem:
         return weights / total if total > 0 else np.full(len(positions), 1 / max(1, len(positions)))
 
     def __repr__(self) -> str:
-        return f"<Problem: {self.domain!r}, {len(self.trips)} trips, {len(self.candidates)} candidates>"
+        counts = count_text(len(self.trips), "trip"), count_text(len(self.candidates), "candidate")
+        return f"<Problem: {self.domain!r}, {counts[0]}, {counts[1]}>"
 
 
 def objective_rates(objective: str, base_costs: Floats, smallest_positive_cost: float) -> Floats:

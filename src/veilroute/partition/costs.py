@@ -33,8 +33,8 @@ class Costs:
     for each candidate; the tables take O(candidates^2) memory, or O(candidates x nodes that see one) where a candidate
     is seen from several nodes.
 
-    All methods raise :class:`~veilroute.OutOfTimeError` when the time is over, and `InvalidInputError` for a position
-    that does not exist.
+    All methods raise :class:`~veilroute.base.OutOfTimeError` when the time is over, and `InvalidInputError` for a
+    position that does not exist.
 
     Parameters
     ----------

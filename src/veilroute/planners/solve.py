@@ -15,11 +15,13 @@ import numpy as np
 from veilroute.base.arrays import Candidate
 from veilroute.base.checks import check_finite, check_list, check_whole
 from veilroute.base.errors import InvalidInputError, shorten
-from veilroute.base.run import ProgressCallback, Watch, check_time_limit
+from veilroute.base.run import COUNTED, ProgressCallback, Stopwatch, Watch, check_time_limit, peak_memory_mb
 from veilroute.domain.graph import Label, label_text, plain_label
 from veilroute.model import metrics
+from veilroute.model.figures import PlanStats
 from veilroute.model.playbook import Claims, Playbook, PlaybookClass, Route, find_spots
 from veilroute.model.problem import Privacy, Problem, check_fit, names_sha256, places_sha256
+from veilroute.planners.parameters import Parameters, name_and_options
 from veilroute.planners.sights import Sights
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def solve(
     problem: Problem,
     privacy: Privacy | None = None,
     *,
-    planner: str = "optimal",
+    planner: str | Parameters = "optimal",
     time_limit_s: float | None = None,
     seed: int = 0,
     progress: ProgressCallback | None = None,
@@ -49,7 +51,8 @@ def solve(
         What to reach; ``Privacy()`` when left out.
     planner
         Name of a planner: ``optimal``, ``pbp``, ``m-pbp``, ``cbp``, ``rbp``, ``constructive``, ``reuse`` or ``fleet``,
-        or that of a plug-in. ``cbp`` and ``rbp`` need a finite m.
+        or that of a plug-in. ``cbp`` and ``rbp`` need a finite m. Or an object with its options, such as
+        ``vr.planners.MergeBB(merge_order="random")``.
     time_limit_s
         Return the best plan found after about this many seconds, not counting those in which a first run compiles.
     seed
@@ -83,6 +86,8 @@ def solve(
     from veilroute.planners.choose import PLANNERS, find_planner, takes_any_order
     from veilroute.planners.plan import plan_nobody
 
+    planner, options = name_and_options(planner, options)
+    stopwatch = Stopwatch(ready_seconds)
     privacy = Privacy() if privacy is None else privacy
     check_whole("seed", seed, "an integer between -2^53 and 2^53", least=1 - 2**53, most=2**53 - 1)
     check_fit(problem, privacy)
@@ -98,7 +103,7 @@ def solve(
     if privacy.mechanism == "randomised" and planner != "optimal":
         raise InvalidInputError("planner", "optimal for a randomised playbook", planner)
     if privacy.risk is None and privacy.k > problem.num_places:
-        return _assemble(problem, privacy, planner, plan_nobody(problem, seed))
+        return _with_stats(_assemble(problem, privacy, planner, plan_nobody(problem, seed)), stopwatch)
     if problem.past is not None:
         if privacy.mechanism == "randomised":
             expected = "partition under a ledger: every draw that can be linked with an earlier one tells more"
@@ -108,11 +113,20 @@ def solve(
     watch = Watch(progress, check_time_limit(time_limit_s), should_stop, ready_seconds)
     with at_work(workers):
         if not takes_any_order(planner, options):
-            return _assemble(problem, privacy, planner, run(problem, privacy, seed=seed, watch=watch, **options))
+            plan = run(problem, privacy, seed=seed, watch=watch, **options)
+            return _with_stats(_assemble(problem, privacy, planner, plan), stopwatch, watch.counts)
         # So that nothing depends on the order in which somebody has listed the candidates, not even between equals.
         order = sorted(range(len(problem.candidates)), key=partial(_place_of, problem))
         plan = run(problem.reordered(order), privacy, seed=seed, watch=watch, **options)
-        return _assemble(problem, privacy, planner, _as_listed(plan, order))
+        return _with_stats(_assemble(problem, privacy, planner, _as_listed(plan, order)), stopwatch, watch.counts)
+
+
+def _with_stats(playbook: Playbook, stopwatch: Stopwatch, counts: Mapping[str, int] | None = None) -> Playbook:
+    """The playbook with what it took to plan."""
+    runtime_s, cpu_s = stopwatch.read()
+    known = {f"num_{what}": counts[what] for what in COUNTED if counts and what in counts}
+    stats = PlanStats(runtime_s=runtime_s, cpu_s=cpu_s, peak_memory_mb=peak_memory_mb(), **known)
+    return replace(playbook, stats=stats)
 
 
 def extend_playbook(

@@ -46,7 +46,7 @@ def plot_survey(survey: PairSurvey, shown: Shown = "mac", *, ax: Axes | None = N
     Parameters
     ----------
     survey
-        From :func:`veilroute.survey_pairs`.
+        From :func:`veilroute.analysis.survey_pairs`.
     shown
         ``mac``: the mean MAC of the trips that start or end at a point. ``hidden``: the share of coverable candidates
         that these trips hide, and each candidate as a disc with how much longer its own route is on average; one that
