@@ -7,11 +7,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from veilroute.app.audit import audit, risk
+from veilroute.app.audit_day import audit_day_files
 from veilroute.app.requests import AuditRequest, ProblemRequest, RiskRequest, values
 from veilroute.base.errors import InvalidInputError
 from veilroute.base.io import write_file
 from veilroute.base.run import Run
-from veilroute.cli.audit_day import audit_day_files
 from veilroute.cli.console import (
     DONE,
     VIOLATED,
@@ -152,7 +152,13 @@ def run_audit(
         if replan is not None:
             return audit_replan_file(playbooks[0], replan, domain, movement, strict=strict, json=json)
         assert day is not None, "one of the two is given"
-        return audit_day_files(playbooks[0], day, before, terms, reruns, domain, movement, strict=strict, json=json)
+        with live_progress("replaying the day") as report:
+            checked = audit_day_files(playbooks[0], day, before, terms, reruns, domain, movement, Run(report))
+        if json:
+            emit_json(checked.to_dict())
+        else:
+            emit(checked.to_text())
+        return DONE if checked.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
     if instance is None and stated not in ([], ["prior"]):
         raise InvalidInputError(stated[0], "`against` PROBLEM as well, of which this is a part")
     if out is not None:

@@ -133,7 +133,7 @@ def run_compare(
     return DONE if any(point.num_anonymized for point in found.points) else NOTHING_ANONYMIZED
 
 
-@takes_request(ProblemRequest)
+@takes_request(ProblemRequest, without=("map",))
 def run_survey(
     instance: FileArgument,
     /,

@@ -78,7 +78,7 @@ def _tell(out: Path, what: str) -> None:
     stdout().print(f"Map: {out} ({shown})")
 
 
-@takes_request(ProblemRequest)
+@takes_request(ProblemRequest, without=("map",))
 def run_convert(
     instance: FileArgument,
     out: Annotated[Path, Parameter(name="OUT", help="A .json, .in or .map file.")],
@@ -113,7 +113,7 @@ def run_draw(
     return DONE
 
 
-@takes_request(ProblemRequest)
+@takes_request(ProblemRequest, without=("map",))
 def run_scene(
     file: Annotated[Path, Parameter(name="FILE", help="A map, an instance, a street network or a playbook.")],
     /,

@@ -49,7 +49,7 @@ def known_keys() -> frozenset[str]:
     from veilroute.app import requests
 
     kinds = [kind for kind in vars(requests).values() if inspect.isclass(kind) and is_dataclass(kind)]
-    return frozenset(each.name for kind in kinds for each in fields(kind)) | {"options", "domain"}
+    return frozenset(each.name for kind in kinds for each in fields(kind)) | {"options", "domain", "reruns"}
 
 
 def as_typed(message: str) -> str:

@@ -1,4 +1,4 @@
-"""`veilroute audit --day`: the audit of a day of a fleet, with the dispatcher run again in processes of its own."""
+"""The audit of a day of a fleet, with the dispatcher run again in processes of its own."""
 
 import csv
 import importlib.util
@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 from veilroute.app.day_files import write_day
 from veilroute.app.load import load_playbook
 from veilroute.app.places import find_secret
-from veilroute.auditing.day import DAY_FILE, RERUNS, Order, audit_day
+from veilroute.auditing.day import DAY_FILE, RERUNS, DayReport, Order, audit_day
 from veilroute.base.errors import InvalidInputError, MissingExtraError, UnknownCandidateError, VeilrouteError
-from veilroute.cli.console import DONE, VIOLATED, emit, emit_json, live_progress
+from veilroute.base.run import Run
 from veilroute.domain.graph import Label, label_text
 from veilroute.model.day import read_day, read_terms
 from veilroute.model.playbook import Playbook
@@ -34,14 +34,12 @@ def audit_day_files(
     reruns: int | None,
     domain: Path | None,
     movement: int,
-    *,
-    strict: bool,
-    json: bool,
-) -> int:
-    """Check the files of a day, and say what was found."""
+    run: Run,
+) -> DayReport:
+    """Check the files of a day."""
     reruns = RERUNS if reruns is None else reruns
     if not 0 <= reruns <= _MOST_RERUNS:
-        raise InvalidInputError("--reruns", f"a number from 0 to {_MOST_RERUNS}", reruns)
+        raise InvalidInputError("reruns", f"a number from 0 to {_MOST_RERUNS}", reruns)
     if reruns and importlib.util.find_spec("pyvrp") is None:
         raise MissingExtraError("pyvrp", "fleet")
     book = load_playbook(playbook, domain, movement)
@@ -49,22 +47,16 @@ def audit_day_files(
     given = [] if domain is None else ["--domain", str(domain), "--movement", str(movement)]
     dispatcher = _Dispatcher(book, playbook, _day_file(day), before, given)
     workers = min(_MOST_WORKERS, os.cpu_count() or 1)
-    with live_progress("replaying the day") as report:
-        found = audit_day(
-            book,
-            day,
-            before=before,
-            dispatcher=dispatcher if reruns else None,
-            reruns=reruns,
-            terms=meant,
-            workers=workers,
-            progress=report,
-        )
-    if json:
-        emit_json(found.to_dict())
-    else:
-        emit(found.to_text())
-    return DONE if found.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
+    return audit_day(
+        book,
+        day,
+        before=before,
+        dispatcher=dispatcher if reruns else None,
+        reruns=reruns,
+        terms=meant,
+        workers=workers,
+        progress=run.progress,
+    )
 
 
 def _day_file(source: Path) -> Path:
