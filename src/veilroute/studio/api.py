@@ -576,6 +576,11 @@ def _schemas() -> dict[str, Any]:
         _object({"kind": {"const": name}, "params": kind.to_schema()}, additionalProperties=False)
         for name, kind in KINDS.items()
     ]
+    for request in requests:  # parts that several kinds have are said once
+        properties = request["properties"]["params"]["properties"]
+        for part in [key for key, one in properties.items() if one.get("type") == "object"]:
+            if found.setdefault(part.title(), properties[part]) == properties[part]:
+                properties[part] = _ref(part.title())
     progress = found.pop("Report") | {"title": "Progress"}
     own = {"Error": _object({"error": {"type": "string"}}), "JobRequest": {"oneOf": requests}, "Progress": progress}
     return {**found, **own, "Job": job, "File": file}
