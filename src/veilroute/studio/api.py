@@ -43,35 +43,26 @@ SOURCES = ("map", "scenario", "instance", "network", "osm", "table")
 _MOST_ITEMS = 20_000
 _MOST_COMPARED = 100  # points, for each mechanism
 _USUAL_S = {"plan": 60.0, "frontier": 20.0}
-_TYPED = (("asked",), ("problem",), ("public",))  # parts of requests whose keys clients give without their name
+_TYPED = ("asked", "problem", "public")  # parts of requests whose keys clients give without their name
 
 #: Keys that are not for clients: they reach out of the studio, write into files, or are of use with secrets only.
 CLOSED = ("method.workers", "method.options", "ledger.enter", "against", "occasion", "date")
 
 _MEASURES = ("cost", "driving", "walking", "straight")
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "planner": ("optimal", "pbp", "m-pbp", "cbp", "rbp"),
-    "partitioner": ("exact", "local-search", "merge-bb", "df-bb", "naive"),
-    "objective": ("mac", "total"),
-    "spread": ("witness", "all-pairs"),
-    "mechanism": ("partition", "randomised", "both"),
-    "privacy.mechanism": ("partition", "randomised"),
-    "apart_measure": _MEASURES,
-    "seen_measure": _MEASURES,
-    "stops.at": ("door", "junction"),
-    "side": ("any", "kerb"),
-    "traffic": ("right", "left"),
+    "planner": ("optimal", "pbp", "m-pbp", "cbp", "rbp"), "objective": ("mac", "total"), "cost": ("seconds", "metres"),
+    "partitioner": ("exact", "local-search", "merge-bb", "df-bb", "naive"), "spread": ("witness", "all-pairs"),
+    "mechanism": ("partition", "randomised", "both"), "privacy.mechanism": ("partition", "randomised"),
+    "apart_measure": _MEASURES, "seen_measure": _MEASURES, "stops.at": ("door", "junction"), "side": ("any", "kerb"),
+    "traffic": ("right", "left"), "network": ("drive", "truck", "cycle", "walk"), "choice": ("go-on", "give-up"),
     "format": ("gpx", "geojson", "kml", "csv", "xlsx", "txt", "html", "pdf", "png", "svg"),
-    "network": ("drive", "truck", "cycle", "walk"),
-    "cost": ("seconds", "metres"),
-    "choice": ("go-on", "give-up"),
-}
+}  # fmt: skip
 BOUNDS: Mapping[str, tuple[float, float]] = {
-    "k": (1, 1_000_000), "ks": (1, 1_000_000), "risk": (1e-9, 1), "risks": (1e-9, 1), "untils": (1, 99_999_999),
-    "until": (1, 99_999_999),
-    "random_candidates": (1, 10_000), "movement": (4, 8), "scenario": (0, 10_000_000), "seed": (0, 2**31 - 1),
-    "seen_within": (0, 1e9), "line_of_sight": (0, 1e9), "cell": (1e-3, 1e6), "time_limit": (0.1, 86_400),
-    "time_limit_s": (0.1, 86_400), "number": (1, 1_000_000), "position": (0, 100_000_000), "trip": (0, 1_000_000),
+    "k": (1, 1_000_000), "ks": (1, 1_000_000), "risk": (1e-9, 1), "risks": (1e-9, 1), "until": (1, 99_999_999),
+    "untils": (1, 99_999_999), "random_candidates": (1, 10_000), "movement": (4, 8), "scenario": (0, 10_000_000),
+    "seed": (0, 2**31 - 1), "seen_within": (0, 1e9), "line_of_sight": (0, 1e9), "cell": (1e-3, 1e6),
+    "time_limit": (0.1, 86_400), "time_limit_s": (0.1, 86_400), "number": (1, 1_000_000), "position": (0, 100_000_000),
+    "trip": (0, 1_000_000),
     "touched": (1, 1_000_000), "vehicles": (1, 10_000), "capacity": (1, 10**9), "demand": (1, 10**9),
     "service": (0, 1440), "speed": (0.01, 1000), "iterations": (0, 100_000),
 }  # fmt: skip
@@ -145,18 +136,24 @@ class Leaf:
             return f"a number {bounds}" if float in types else f"a whole number {bounds}"
         return f"a text of 1 to {_TEXTS.get(self.key, _MOST_TEXT)} signs in one line"
 
-    def read(self, where: str, given: Any, name_file: Callable[[str, str, str], str]) -> Any:
+    def read(self, where: str, given: Any, name_file: "_NameFile") -> Any:
         """The value of a request for what came, or an error that names the field."""
-        is_many, most = isinstance(given, list), _LISTS.get(self.key, _MOST_ITEMS)
-        if is_many and not 0 < len(given) <= most:
+        is_many, most, is_list = (
+            isinstance(given, list),
+            _LISTS.get(self.key, _MOST_ITEMS),
+            get_origin(self.type) is tuple,
+        )
+        if is_many and not (0 if is_list else 1) <= len(given) <= most:
             raise InvalidInputError(where, f"a list of 1 to {most} values", len(given))
-        is_file = self.kinds and (not is_many or get_origin(self.type) is tuple)
+        is_file = self.kinds and (is_list or not is_many)
         items = []
         for number, item in enumerate(given if is_many else [given]):
             spot = f"{where}[{number}]" if is_many else where
             part = f"{self.key.rstrip('s')}-{number + 1}" if is_many else _ALIASES.get(self.key, self.key)
-            items.append(name_file(spot, item, part) if is_file else self._check(spot, item))
-        value: Any = items if is_many or get_origin(self.type) is tuple else items[0]
+            if is_file and not (isinstance(item, str) and REF.fullmatch(item)):
+                raise InvalidInputError(spot, self.expected, item)
+            items.append(name_file(spot, item, part, self.kinds) if is_file else self._check(spot, item))
+        value: Any = items if is_many or is_list else items[0]
         if is_many and self.key == "touched":
             value = ",".join(map(str, items))
         try:
@@ -192,7 +189,7 @@ class Leaf:
                 elif each.get("type") == "string":
                     each |= _text_schema(self)
             if one.get("type") == "array":
-                one |= {"minItems": 1, "maxItems": _LISTS.get(self.key, _MOST_ITEMS)}
+                one |= {"maxItems": _LISTS.get(self.key, _MOST_ITEMS)}
         numbers = {"type": "number", "minimum": self.bounds[0], "maximum": self.bounds[1]}
         if self.key in _ALSO_NUMBERS:
             made["anyOf"].append(numbers)
@@ -201,6 +198,7 @@ class Leaf:
         return made
 
 
+_NameFile = Callable[[str, str, str, tuple[str, ...]], str]
 _ALIASES = {"map": "source", "file": "ledger", "playbooks": "playbook"}
 
 
@@ -236,7 +234,7 @@ class Kind:
         """All that a client may give, by its name."""
         found = {}
         for path, hint, schema in _leaves(self.request):
-            name = ".".join(part for part in path if (part,) not in _TYPED)
+            name = ".".join(part for part in path if part not in _TYPED)
             kinds = self.files.get(name, ())
             # No key that is a path is open but those that are known to name files of the studio.
             if name not in CLOSED and (kinds or Path not in _types(hint)):
@@ -349,13 +347,9 @@ def read_job(
     values: dict[str, Any] = {}
     inputs: dict[str, Input] = {}
 
-    def name_file(where: str, ref: Any, part: str) -> str:
-        if not isinstance(ref, str) or REF.fullmatch(ref) is None:
-            raise InvalidInputError(where, "the id of a file, or JOB/NAME of a result", ref)
-        found, name = kind_of(where, ref), where.removeprefix("params.").partition("[")[0]
-        if found not in known.leaves[known.names[name]].kinds:
-            wanted = " or ".join(known.leaves[known.names[name]].kinds)
-            raise InvalidInputError(where, f"a file of the kind {wanted}", found)
+    def name_file(where: str, ref: str, part: str, kinds: tuple[str, ...]) -> str:
+        if (found := kind_of(where, ref)) not in kinds:
+            raise InvalidInputError(where, f"a file of the kind {' or '.join(kinds)}", found)
         inputs[part] = Input(ref, f"{part}{suffix_of(ref)}")
         return inputs[part].alias
 
@@ -469,6 +463,7 @@ class About:
     files: int
 
 
+_PARTS = {"{id}": ID, "{name}": RESULT}  # of addresses
 _JSON, _BYTES, _EVENTS = "application/json", "application/octet-stream", "text/event-stream"
 #: Each address with its handler, what that does, how it answers, what with, and by which statuses it refuses.
 ROUTES: tuple[tuple[str, str, str, str, int, str, tuple[int, ...]], ...] = (
@@ -498,8 +493,8 @@ ROUTES: tuple[tuple[str, str, str, str, int, str, tuple[int, ...]], ...] = (
 def openapi() -> dict[str, Any]:
     """The whole description, from the types of requests and answers."""
     paths: dict[str, Any] = {}
-    for method, path, _, summary, status, answer, refusals in ROUTES:
-        paths.setdefault(path, {})[method.lower()] = _operation(method, path, summary, status, answer, refusals)
+    for method, path, handler, summary, status, answer, refusals in ROUTES:
+        paths.setdefault(path, {})[method.lower()] = _operation(path, handler, summary, status, answer, refusals)
     about = (
         "Files and jobs of the studio. The secret is never sent here. A request that is refused says why in one line, "
         "`error`; a job that failed says it in one line as well, and thing by thing in `problems`. When the server "
@@ -528,7 +523,7 @@ def _object(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def _operation(
-    method: str, path: str, summary: str, status: int, answer: str, refusals: tuple[int, ...]
+    path: str, handler: str, summary: str, status: int, answer: str, refusals: tuple[int, ...]
 ) -> dict[str, Any]:
     """One method of one address."""
     good: dict[str, Any] = {"description": summary}
@@ -541,18 +536,17 @@ def _operation(
         good["content"] = {_JSON: {"schema": many if item else one}}
     refused = {str(code): {"$ref": "#/components/responses/refused"} for code in (*refusals, 401, 403, 421)}
     made: dict[str, Any] = {"summary": summary, "responses": {str(status): good, **refused}}
-    asked = [("id", "path", ID.pattern)] * ("{id}" in path) + [("name", "path", RESULT.pattern)] * ("{name}" in path)
-    asked += {("POST", "/api/files"): [("name", "query", "")]}.get((method, path), [])
-    asked += {("POST", "/api/jobs"): [("Idempotency-Key", "header", "")]}.get((method, path), [])
+    text = {"type": "string"}
+    asked = [(part, "path", text | {"pattern": f"^{known.pattern}$"}) for part, known in _PARTS.items() if part in path]
+    asked += {"upload": [("name", "query", text)], "submit": [("Idempotency-Key", "header", text)]}.get(handler, [])
     if asked:
         made["parameters"] = [
-            {"name": name, "in": where, "required": where != "header",
-             "schema": {"type": "string", **({"pattern": f"^{pattern}$"} if pattern else {"maxLength": 512})}}
-            for name, where, pattern in asked
-        ]  # fmt: skip
-    body = {"/api/files": (_BYTES, {"type": "string", "format": "binary"}), "/api/jobs": (_JSON, _ref("JobRequest"))}
-    if method == "POST" and path in body:
-        made["requestBody"] = {"required": True, "content": {body[path][0]: {"schema": body[path][1]}}}
+            {"name": name.strip("{}"), "in": where, "required": where != "header", "schema": schema}
+            for name, where, schema in asked
+        ]
+    body = {"upload": (_BYTES, text | {"format": "binary"}), "submit": (_JSON, _ref("JobRequest"))}
+    if handler in body:
+        made["requestBody"] = {"required": True, "content": {body[handler][0]: {"schema": body[handler][1]}}}
     return made
 
 

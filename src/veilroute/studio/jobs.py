@@ -29,7 +29,6 @@ _WATCH_EVERY_S = 0.25
 _AFTER_SCENE_S = 4.0
 _MOST_REMARKS = 50
 _MOST_WAITING = 256
-_MANY_PLACES = 200
 _QUOTED = re.compile(r"`([a-z_]+)`")  # keys of requests, within a sentence
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
@@ -78,13 +77,6 @@ class _Running:
         for alias, name in self.names.items():
             line = line.replace(alias, name)
         return one_line(_QUOTED.sub(r"\1", line))
-
-
-def _brief(value: Any) -> Any:
-    """A parameter without long lists."""
-    if isinstance(value, dict):
-        return {key: _brief(inner) for key, inner in value.items()}
-    return [] if isinstance(value, list) and len(value) > _MANY_PLACES else value
 
 
 class Worker:
@@ -232,11 +224,11 @@ class Supervisor:
         return self.store.job(job.id)
 
     def describe(self, job: Job, *, is_brief: bool = False) -> dict[str, Any]:
-        """A job as clients see it; in brief without long lists of places."""
+        """A job as clients see it; in brief without lists and what belongs to parts."""
         _, running = self._running.get(job.id, (None, None))
         values = job.to_dict()
         if is_brief:
-            values["params"] = {key: _brief(value) for key, value in job.params.items()}
+            values["params"] = {key: one for key, one in job.params.items() if not isinstance(one, dict | list)}
         values["results"] = list(self.store.results_of(job))
         values["progress"] = None if running is None else running.progress
         return values

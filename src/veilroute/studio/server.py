@@ -254,7 +254,7 @@ class Studio:
     # Jobs
 
     async def list_jobs(self, _: Request) -> Response:
-        """The last jobs, the newest first; long lists of candidates are left out."""
+        """The last jobs, the newest first, without lists among their parameters."""
         return _json({"jobs": [self.jobs.describe(job, is_brief=True) for job in self.store.jobs()]})
 
     async def submit(self, request: Request) -> Response:

@@ -77,12 +77,19 @@ class Results:
 
 @dataclass(frozen=True)
 class Hall:
-    """The functions of ``app`` that jobs call. Tests put others in their place."""
+    """The functions of ``app`` that a plan job calls. Tests put others in their place."""
 
     plan: Callable[[PlanRequest, Run], Any]
     scene: Callable[[SceneRequest, Run], Mapping[str, Any]]
     audit: Callable[[AuditRequest, Run], Any]
     risk: Callable[[RiskRequest, Run], Any]
+
+    @classmethod
+    def usual(cls) -> Hall:
+        """Those of ``app``."""
+        from veilroute.app.plan import plan
+
+        return cls(plan, _scene, _audit, _risk)
 
 
 @dataclass(frozen=True)
@@ -230,12 +237,6 @@ class _Found:
         return self.words
 
 
-def _plan(request: PlanRequest, run: Run) -> Any:
-    from veilroute.app.plan import plan
-
-    return plan(request, run)
-
-
 def _make_network(request: OpenRequest, run: Run) -> Path:  # merged: app.maps.make_network
     from veilroute.base.errors import InvalidInputError
     from veilroute.formats.network_file import write_network
@@ -373,7 +374,7 @@ def _check_ledger(request: LedgerCheckRequest, run: Run) -> Any:  # merged: app.
     return _Found(ledger.check(request.since).to_dict() | ({"accounts": accounts} if accounts else {}))
 
 
-def _export(request: ExportRequest, run: Run) -> None:  # merged: app.export.export
+def _export(request: ExportRequest, run: Run) -> Any:  # merged: app.export.export
     from veilroute.app.load import load_playbook
     from veilroute.base.io import write_file
     from veilroute.formats.geojson import write_geojson
@@ -394,6 +395,3 @@ def _export(request: ExportRequest, run: Run) -> None:  # merged: app.export.exp
         write_file(out, playbook_directions(book, trip=trip))
     else:
         (write_html_map if out.suffix == ".html" else draw_playbook)(book, out, trip=trip or 0)
-
-
-HALL = Hall(_plan, _scene, _audit, _risk)

@@ -34,13 +34,12 @@ from veilroute.base.io import dump_canonical, parse_json, read_bytes, write_file
 from veilroute.base.run import Progress, Run
 from veilroute.studio.api import KINDS, request_of
 from veilroute.studio.store import results_folder
-from veilroute.studio.tasks import BAD_INPUT, HALL, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, Desk, Hall, Results
+from veilroute.studio.tasks import BAD_INPUT, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, Desk, Hall, Results
 from veilroute_start import forbid_core_dumps
 
 _REPORT_EVERY_S = 0.1
 _MOST_WRITTEN = 4 * 2**30  # bytes of one file
 _IN_A_FILE = re.compile(r"(?P<file>.+), line (?P<row>\d+)", re.ASCII)
-_NO_MEMORY = "there is not enough memory; use a smaller map or fewer places, or start the studio with more memory"
 _BROKEN = "the job failed in a way that nobody has foreseen; the studio's data folder has a trace of it"
 
 
@@ -129,9 +128,9 @@ class Attempt:
     """One attempt at a job."""
 
     def __init__(
-        self, job: Mapping[str, Any], send: Callable[..., None], interrupts: Interrupts, hall: Hall = HALL
+        self, job: Mapping[str, Any], send: Callable[..., None], interrupts: Interrupts, hall: Hall | None = None
     ) -> None:
-        self.job, self.interrupts, self.hall = job, interrupts, hall
+        self.job, self.interrupts, self.hall = job, interrupts, hall or Hall.usual()
         self.folder = Path(job["folder"])
         self.began, self.told = time.monotonic(), 0.0
         self.exit_code: int | None = None
@@ -156,14 +155,8 @@ class Attempt:
             state, self.exit_code = "cancelled", INTERRUPTED
         except VeilrouteError as caught:
             error, problems, self.exit_code = _line(caught), issues_of(caught), _code(caught)
-        except MemoryError:
-            error, self.exit_code = _NO_MEMORY, BAD_INPUT
-        except RecursionError:
-            error, self.exit_code = "the input is nested too deeply; check the file", BAD_INPUT
-        except OSError as caught:
-            is_full = caught.errno == errno.ENOMEM or caught.strerror is None
-            error = _NO_MEMORY if is_full else f"{Path(str(caught.filename or 'file')).name}: {caught.strerror}"
-            self.exit_code = BAD_INPUT
+        except (MemoryError, RecursionError, OSError) as caught:
+            error, self.exit_code = _system_line(caught), BAD_INPUT
         except Exception:
             error = _BROKEN
             with suppress(OSError):
@@ -249,6 +242,15 @@ def _line(error: VeilrouteError) -> str:
     first, *more = str(error).split("\n")
     count = len(error.problems) if isinstance(error, ManyProblemsError) else 1 + len(more)
     return f"{count} problems; the first: {first}" if more else first
+
+
+def _system_line(error: MemoryError | RecursionError | OSError) -> str:
+    """What is not the fault of our code, in one line."""
+    if isinstance(error, RecursionError):
+        return "the input is nested too deeply; check the file"
+    if isinstance(error, MemoryError) or error.errno == errno.ENOMEM or error.strerror is None:
+        return "there is not enough memory; use a smaller map or fewer places, or start the studio with more memory"
+    return f"{Path(str(error.filename or 'file')).name}: {error.strerror}"
 
 
 def _code(error: VeilrouteError) -> int:
