@@ -374,7 +374,8 @@ def _unknown(given: str, known: Kind) -> InvalidInputError:
     where, _, key = f"params.{given}".rpartition(".")
     within = [name.rpartition(".")[2] for name in known.names if f"params.{name}".rpartition(".")[0] == where]
     near = difflib.get_close_matches(key, within, 1, 0.6)
-    return InvalidInputError(where, f"no other keys than {', '.join(sorted(within))}", key, did_you_mean=near)
+    hint = f"did you mean {near[0]}?" if near else f"the keys are {', '.join(sorted(within))}"
+    return InvalidInputError(f"{where}.{key}", f"a key that is known; {hint}", did_you_mean=near)
 
 
 def _check_together(kind: str, values: dict[str, Any], inputs: Mapping[str, Input], limit_s: float) -> None:

@@ -37,8 +37,9 @@ class TestChecks:
             (["plan"], {}, "kind"),
             ("plan", [], "params"),
             ("plan", {}, "params.source"),
-            ("plan", {"source": MAP, "secret": "x"}, "no other keys"),
-            ("plan", {"source": MAP, "options": {"transit": "x"}}, "params.options"),
+            ("plan", {"source": MAP, "secret": "x"}, "a key that is known"),
+            ("plan", {"source": MAP, "options": {"transit": "x"}}, "params.options.transit"),
+            ("plan", {"source": MAP, "options": {"statr": "x"}}, "did you mean start?"),
             ("plan", {"source": MAP, "options": "x"}, "params"),
             ("plan", {"source": "../" + MAP}, "params.source"),
             ("plan", {"source": BOOK}, "of the kind map"),
@@ -56,7 +57,7 @@ class TestChecks:
             ("export", {"playbook": BOOK, "format": "exe"}, "params.format"),
             ("export", {"playbook": BOOK, "format": "csv/../x"}, "params.format"),
             ("fleet", {"playbook": BOOK, "touched": [], "vehicles": 1}, "params.touched"),
-            ("fleet", {"playbook": BOOK, "orders": "Anna", "touched": [1], "vehicles": 1}, "no other keys"),
+            ("fleet", {"playbook": BOOK, "orders": "Anna", "touched": [1], "vehicles": 1}, "a key that is known"),
         ],
     )
     def test_what_is_refused_names_the_field(self, kind: object, params: object, words: str) -> None:
