@@ -15,9 +15,8 @@ NOT_SLOW := -m "not slow"
 # `make test-all` counts which lines run, and says so when they are fewer than this many in a hundred.
 COVERED :=
 LEAST_COVERED := 95
-# Faults that `make mutants` plants, and how many in a hundred the tests must find; `make test-all` plants fewer.
+# Faults that `make mutants` plants; `make test-all` plants fewer. tests/mutants.py has the goals for groups of rooms.
 MUTANTS := 620
-LEAST_KILLED := 85
 
 .PHONY: help demo demo-streets demo-fleet studio extracts test test-all test-browser test-compiling test-lowest mutants golden golden-update
 .PHONY: lint docs html doctest notebook bench format clean
@@ -107,7 +106,7 @@ test-lowest: $(VENV)/.installed-dev
 # Which lines each test runs, then faults in a draw that is the same each time; what was tried before is kept.
 mutants: $(VENV)/.installed-dev
 	$(BIN)/python tests/mutants.py map
-	$(BIN)/python tests/mutants.py run --number $(MUTANTS) --at-least $(LEAST_KILLED)
+	$(BIN)/python tests/mutants.py run --number $(MUTANTS)
 
 # Pages in a browser that is installed already; without one these tests are skipped. A module's tests share a server.
 test-browser: $(VENV)/.installed-dev

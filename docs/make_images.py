@@ -17,17 +17,21 @@ import tempfile
 import tomllib
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 import veilroute as vr
 from veilroute import Day, Playbook, Terms, Van, dispatch, read_playbook
 from veilroute.cli.main import run
+from veilroute.domain.geography import streets_of
 from veilroute.plotting import draw_day, draw_playbook, draw_survey
+from veilroute.plotting.domain_plot import bend_walks, street_lines
 
 IMAGES = Path(__file__).resolve().parent / "images"
 # Dots per inch; chosen to keep each file well below 250 kB. The demo itself draws with 150.
@@ -143,6 +147,57 @@ def plan_helsinki(folder: Path) -> int:
     return code or run(["plan", str(city), *ends, *privacy, "-o", str(folder / "helsinki.json")])
 
 
+def draw_promise(playbook: Playbook, path: Path) -> None:
+    """Before and after, for the README: the direct way to one place, and the route that all places of a group share."""
+    problem, group = playbook.problem, playbook.hidden_classes[2]
+    direct = vr.cover(problem, [group.members[0]])
+    shared = group.routes[0]
+    more = f"{(shared.cost - direct.cost) / 60:.0f} min more: any of {len(group.members)} places could be the stop."
+    panels = [
+        (direct.walk, group.members[:1], direct.cost, "Direct", "The route gives the stop away.", "#c0392b"),
+        (shared.nodes, group.members, shared.cost, "With veilroute", more, "#1f5f99"),
+    ]
+    domain = problem.domain
+    lines, spots = street_lines(domain), streets_of(domain).project(streets_of(domain).lonlat)
+    visited = np.array([spots[domain.node(label)] for label in shared.nodes])
+    low, high = visited.min(axis=0), visited.max(axis=0)
+    around = 0.12 * (high - low).max()
+    figure = Figure(figsize=(10, 5 * (high[1] - low[1] + 2 * around) / (high[0] - low[0] + 2 * around) / 0.88))
+    for number, (nodes, places, cost, head, words, colour) in enumerate(panels):
+        axes = figure.add_axes((0.5 * number + 0.005, 0.005, 0.49, 0.875))
+        axes.set(xlim=(low[0] - around, high[0] + around), ylim=(low[1] - around, high[1] + around), aspect="equal")
+        axes.set(xticks=[], yticks=[], facecolor="#faf9f6")
+        for spine in axes.spines.values():
+            spine.set_color("#cccccc")
+        axes.add_collection(LineCollection(lines.points, colors="#d9d6ce", linewidths=1.4))
+        bent, positions = bend_walks(domain, [[[domain.node(label) for label in nodes]]])
+        way = positions[np.array(bent[0][0])]
+        axes.plot(*way.T, color="white", lw=6.5, solid_capstyle="round", zorder=3)
+        axes.plot(*way.T, color=colour, lw=3.2, solid_capstyle="round", zorder=4)
+        depot = spots[domain.node(problem.trips[0].start)]
+        axes.plot(*depot, "o", ms=9, color="#222222", zorder=6)
+        note(axes, "Depot", depot, bold=True)
+        for label in places:
+            spot = spots[domain.node(label)]
+            axes.plot(*spot, "o", ms=9, mfc="white", mec=colour, mew=2.6, zorder=6)
+            note(axes, playbook.name(label) + ("" if len(places) == 1 else "?"), spot)
+        left = 0.5 * number + 0.008
+        figure.text(left, 0.955, f"{head}: {cost / 60:.0f} min", size=13, weight="bold", color=colour)
+        figure.text(left, 0.905, words, size=11, color="#333333")
+    figure.text(0.99, 0.012, "map: OpenStreetMap contributors", ha="right", size=7, color="#777777")
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+
+
+def note(axes: Axes, words: str, spot: Any, *, bold: bool = False) -> None:
+    """A name beside its place, on a ground of its own."""
+    box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.85}
+    left, right = axes.get_xlim()
+    is_far_right = spot[0] > left + 0.7 * (right - left)
+    how: dict[str, Any] = {"size": 9.5, "weight": "bold" if bold else "normal", "bbox": box, "zorder": 7}
+    how |= {"xytext": (-9, 7), "ha": "right"} if is_far_right else {"xytext": (7, 7), "ha": "left"}
+    axes.annotate(words, spot, textcoords="offset points", **how)
+
+
 def make_day(folder: Path) -> tuple[Playbook, Day] | None:
     """The day of the page about fleets, where its map is."""
     city, places = folder / "city.json", DOCS / "examples" / "helsinki-customers.csv"
@@ -220,6 +275,10 @@ def main() -> int:
             draw_playbook(playbook, path, dpi=dpi)
             print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
             path.with_suffix(".sha256").write_text(routes_sha256(playbook) + "\n", encoding="utf-8")
+        if (Path(folder) / "helsinki.json").exists():
+            playbook = read_playbook(Path(folder) / "helsinki.json")
+            draw_promise(playbook, IMAGES / "promise.png")
+            (IMAGES / "promise.sha256").write_text(routes_sha256(playbook) + "\n", encoding="utf-8")
         if made := make_day(Path(folder)):
             draw_day(*made, IMAGES / "fleet.png", dpi=90)
             (IMAGES / "fleet.sha256").write_text(day_sha256(made[1]) + "\n", encoding="utf-8")

@@ -16,7 +16,7 @@ ENDS = ("--start", "1,18", "--goal", "32,60")
 GOOD = (*ENDS, "--random-candidates", "6")
 TOWN_ENDS = ("--start", "60.17,24.94", "--goal", "60.171,24.942")
 TOWN_GOOD = (*TOWN_ENDS, "--candidates", "60.17,24.942 60.171,24.94")
-SWAPPED = "this looks like longitude,latitude, so write 60.17,24.94"
+SWAPPED = "The latitude comes first, then the longitude. Did you mean '60.17,24.94'?"
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ SWAPPED = "this looks like longitude,latitude, so write 60.17,24.94"
         ((*GOOD, "--radius", "2", "--sight", "2"), ("not both",)),
         ((*GOOD, "--planner", "pbp", "--partitioner", "magic"), ("partitioner", "exact")),
         ((*GOOD, "--time-limit", "soon"), ("--time-limit", "or none")),
-        ((*ENDS, "--random-candidates", "30", "-k", "13"), ("Privacy.k", "at most 12")),
+        ((*ENDS, "--random-candidates", "30", "-k", "13"), ("-k: ", "at most 12")),
         ((*GOOD, "-o", "no/such/folder/book.json"), ("--out", "folder")),
     ],
 )
@@ -44,7 +44,7 @@ def test_missing_files_and_unknown_formats(command: Command, planned: Path, tmp_
     assert_refused(command("plan", planned), "not a veilroute instance")
     assert_refused(command("plan", "nowhere.map", *GOOD), "veilroute maps get")
     assert_refused(command("plan", "nowhere.json"), "no such file")
-    assert_refused(command("plan", tmp_path), "one of .in, .json, .map, .scen")
+    assert_refused(command("plan", tmp_path), "one of .toml, .in, .json, .map, .scen")
     assert_refused(command("audit", "nowhere.json"), "no such file")
     (tmp_path / "a.json").write_text(json.dumps(sound_files.GRAPH))
     assert_refused(command("convert", "a.json", "a.xml"), "one of .json, .in, .map")
@@ -61,15 +61,15 @@ def city(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--start", "60;17;24;94", *TOWN_GOOD[2:]), ("--start", "LAT,LON", "a street (the network has no addresses)")),
-        (("--start", "Kamppi", *TOWN_GOOD[2:]), ("--start", "a name in --places", "Kamppi")),
-        (TOWN_ENDS, ("--candidates", "LAT,LON LAT,LON", "--places FILE", "--random-candidates N")),
+        (("--start", "60;17;24;94", *TOWN_GOOD[2:]), ("--start", "LAT,LON", "a street (this map has no addresses)")),
+        (("--start", "Kamppi", *TOWN_GOOD[2:]), ("--start", "the name of a place", "Kamppi")),
+        (TOWN_ENDS, ("--candidates", "LAT,LON LAT,LON", "a table of --places", "--random-candidates")),
         ((*TOWN_ENDS, "--candidates", "2 60.17,24.94"), ("60.17,24.94 and 60.17,24.94 are both at junction 1",)),
         ((*TOWN_GOOD, "--side", "kerb", "--ell-measure", "walking"), ("--side", "any", "crosses the street")),
-        ((*TOWN_GOOD, "--snap", "junction", "--side", "kerb"), ("--side", "--snap door")),
+        ((*TOWN_GOOD, "--snap", "junction", "--side", "kerb"), ("--side", "a junction has no sides")),
         ((*TOWN_ENDS, "--candidates", "2 7"), ("junction 7", "not connected to 60.17,24.94", "--connected")),
-        ((*TOWN_GOOD, "--snap-warning", "nan"), ("--snap-warning",)),
-        ((*TOWN_GOOD, "--radius-measure", "driving"), ("--radius-measure", "--radius as well")),
+        ((*TOWN_GOOD, "--snap-warning", "nan"), ("--warn-beyond",)),
+        ((*TOWN_GOOD, "--radius-measure", "driving"), ("--seen-measure", "--seen-within as well")),
         ((*TOWN_GOOD, "--places", "city.json"), ("city.json", "FeatureCollection")),
     ],
 )

@@ -293,7 +293,7 @@ def instance(command: Command, book: vr.Playbook) -> Path:
         (("--orders-per-day", "3"), "--orders-per-day: expected --for fleet as well"),
         (("--for", "fleet", "--planner", "cbp"), "--planner: expected none with --for fleet"),
         (("--for", "fleet", "--mechanism", "randomised"), "--mechanism: expected partition with --for fleet"),
-        (("--for", "fleet", "--orders-per-day", "0"), "orders_per_day: expected a number above 0"),
+        (("--for", "fleet", "--orders-per-day", "0"), "--orders-per-day: expected a number above 0"),
     ],
 )
 def test_what_does_not_go_with_a_plan_for_a_fleet_is_refused(

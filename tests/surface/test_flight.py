@@ -95,10 +95,10 @@ def test_floors_and_places_that_do_not_fit_are_one_line(command: Command) -> Non
     Path("floor.map").write_text(FLOOR, encoding="ascii")
     plan = ("plan", "floor.map", "--random-candidates", "3")
     ends = ("--start", "0,0", "--goal", "7,11")
-    assert_refused(command(*plan, *ends, "--origin", "60.17,24.94"), "--origin: expected --cell METRES as well")
-    assert_refused(command(*plan, *ends, "--origin", "95.0,24.94", "--cell", "10"), "grid.origin: expected LAT,LON")
+    assert_refused(command(*plan, *ends, "--origin", "60.17,24.94"), "--origin: expected --cell, in metres, as well")
+    assert_refused(command(*plan, *ends, "--origin", "95.0,24.94", "--cell", "10"), "--origin: expected LAT,LON")
     assert_refused(command(*plan, *GUARD, "--goal", "60.16987,24.94025"), "--goal", "1,1 is inside a wall")
-    assert_refused(command(*plan, *GUARD, "--goal", "60.1,24.9"), "--goal: expected a point on the map (latitude 60.16")
+    assert_refused(command(*plan, *GUARD, "--goal", "60.1,24.9"), "60.1,24.9 is outside the map (latitude 60.16")
 
 
 def test_a_drone_flies_round_the_hospital(command: Command) -> None:
@@ -122,7 +122,7 @@ def test_a_drone_flies_round_the_hospital(command: Command) -> None:
 
 def test_areas_that_do_not_work_are_one_line(command: Command) -> None:
     Path("sky.geojson").write_text(json.dumps(SKY), encoding="utf-8")
-    assert_refused(command("plan", "sky.geojson", "--random-candidates", "3"), "`veilroute area`")
+    assert_refused(command("plan", "sky.geojson", "--random-candidates", "3"), "`veilroute map make`")
     assert_refused(command("area", "sky.geojson", "-o", "x.json", "--cell", "0.1"), "cell: expected at least")
     assert_refused(command("area", "sky.geojson", "-o", "x.gpx", "--cell", "60"), "--out", "*.json, *.npz")
     assert_refused(command("area", "sky.csv", "-o", "x.json", "--cell", "60"), "AREA", "*.geojson")

@@ -100,5 +100,5 @@ def test_the_usual_values_and_the_playbooks_of_the_points(command: Command, buil
 def test_bad_options(command: Command, building: Path, options: str) -> None:
     option, _, value = options.partition(" ")
     done = command("frontier", building, *TRIP, option, value)
-    field = option.replace("--", "").replace("-o", "out")
-    assert_refused(done, f"Privacy.{field}" if "Privacy" in done.err else f"--{field}")
+    typed = {"--k": "-k: ", "--ell": "-", "--m": "-", "-o": "--out"}
+    assert_refused(done, typed.get(option, option))

@@ -217,7 +217,7 @@ ROUTE = ("route", "monday.json", "--transit", "8,25", "--ledger")
         ((*ASK, "week.jsonl"), "--remove, --add, --close, -k or --risk"),
         ((*ASK, "week.jsonl", "--remove", "2,12"), "remove: expected a candidate"),
         ((*ASK, "week.jsonl", "--close", "1,1,8,8"), "1,1 to 8,8"),
-        ((*ASK, "week.jsonl", "--close", "1"), "--close: expected roads"),
+        ((*ASK, "week.jsonl", "--close", "1"), "--close: '1' was not found"),
         ((*ASK, "week.jsonl", "-k", "3", "--risk", "0.5"), "either -k or --risk"),
         ((*ASK, "week.jsonl", "-k", "2", "-o", "no/such/x.json"), "--out"),
         ((*PLAN, "--enter"), "--ledger FILE as well"),

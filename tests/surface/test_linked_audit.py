@@ -73,7 +73,7 @@ def test_a_playbook_that_is_not_in_the_ledger_is_violated(command: Command, safe
     [
         ((), "PLAYBOOK: expected one to check, several to link, or --ledger FILE"),
         (("day1.json", "-o", "chart.png"), "a chart is of several"),
-        (("day1.json", "day2.json", "-k", 2), "--instance: expected one playbook alone"),
+        (("day1.json", "day2.json", "-k", 2), "--against: expected one playbook alone"),
         (("day1.json", "day2.json", "-o", "chart.txt"), "--out format"),
         (("--ledger", "nowhere.jsonl"), "no such file"),
     ],

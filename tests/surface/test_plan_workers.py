@@ -19,7 +19,6 @@ TRIP = ("--start", "1,18", "--goal", "32,60", "--random-candidates", 40)
     ("options", "words"),
     [
         (("--workers", 0), ("--workers", ">= 1", "0")),
-        (("--workers", 2, "--dask", "tcp://127.0.0.1:1"), ("--workers", "not both")),
         (("--dask", "tcp://127.0.0.1:1"), ("--dask", "running Dask scheduler")),
         (("--dask", ""), ("--dask", "running Dask scheduler")),
     ],

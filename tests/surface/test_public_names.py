@@ -14,7 +14,7 @@ import veilroute as vr
 
 
 def test_importing_veilroute_loads_nothing_heavy() -> None:
-    heavy = ("numba", "scipy", "matplotlib", "highspy", "networkx", "osmium", "rich", "typer")
+    heavy = ("numba", "scipy", "matplotlib", "highspy", "networkx", "osmium", "rich", "cyclopts", "msgspec")
     rooms = "veilroute.bench, veilroute.covering, veilroute.kernels, veilroute.streets"
     script = f"import sys, veilroute, {rooms}; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)

@@ -37,6 +37,22 @@ def test_the_rest_is_printed_and_written(command: Command, town: Path) -> None:
     assert done["new_costs"] == [[101, 102, 900], [102, 101, 900]]
 
 
+def test_a_street_is_closed_by_its_name(command: Command, town: Path) -> None:
+    """And places are typed as people call them, with their spaces and without semicolons."""
+    asked = ("replan", town, "--class", 1, "--at", 105, "--json", "--closed")
+    by_name = json.loads(command(*asked, "koulukuja").out)
+    assert by_name["closed"] == [[102, 106], [106, 110]]
+    assert by_name == json.loads(command(*asked, "Branch North,106; 106,110").out)
+    assert json.loads(command(*asked, "101,Branch North").out)["closed"] == [[101, 102]]
+    command("ledger", "new", "week.jsonl")
+    assert command("ledger", "add", "week.jsonl", town, "--date", "2026-11-16").code == 0
+    what_if = ("ledger", "what-if", "week.jsonl", "--playbook", town, "--json", "--remove")
+    assert command(*what_if, "Branch Harbour") == command(*what_if, "111")
+    assert command(*what_if, "Branch Harbour Branch Yard") == command(*what_if, "111 103")
+    refused = command(*what_if, "Branch Harbor; Branch Yart")
+    assert refused.err.count("\n") == 2 and "'Branch Harbour'" in refused.err and "'Branch Yard'" in refused.err
+
+
 def test_a_replan_is_audited_from_its_file(command: Command, town: Path) -> None:
     """F12: a third party audits a replan."""
     asked = ["replan", town, "--class", 1, "--at", 101, "--closed", "101,102"]
@@ -95,9 +111,9 @@ def test_nothing_is_chosen_or_written_where_too_few_stay(command: Command, town:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--closed", "101"], "--closed: expected roads as two nodes, A,B or A>B"),
-        (["--closed", "nowhere,101"], "--closed: expected LAT,LON such as"),
-        ([], "--closed: expected roads as A,B or A>B, or --closed-nodes, or --costs"),
+        (["--closed", "101"], "--closed: '101' was not found. Name a road by a street's name, or two places"),
+        (["--closed", "nowhere,101"], "--closed: 'nowhere' was not found. Write LAT,LON such as"),
+        ([], "--closed: expected roads by a street's name, A,B or A>B, or --closed-nodes, or --costs"),
         (["--closed", "101,102", "--go-on", "--give-up"], "--go-on: expected either --go-on or --give-up"),
         (["--closed", "101,102", "-o", "rest.pdf"], "replan format: expected one of"),
         (["--closed", "101,102", "--after", "town.json"], "town.json: not a replan"),

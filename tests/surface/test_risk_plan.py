@@ -74,12 +74,12 @@ def test_the_objective_of_an_instance_counts(command: Command, building: Path) -
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--risk", "1"), ("Privacy.risk",)),
+        (("--risk", "1"), ("--risk", "between 0 and 1")),
         (("--risk", "half"), ("--risk",)),
         (("--risk", "0.5", "-k", "2"), ("--risk", "not both")),
         (("--mechanism", "dice"), ("mechanism", "partition or randomised")),
         (("--mechanism", "randomised", "--spread", "witness"), ("--spread", "all-pairs")),
-        (("--mechanism", "randomised", "-k", "1"), ("Privacy.k", "at least 2")),
+        (("--mechanism", "randomised", "-k", "1"), ("-k: ", "at least 2")),
         (("--prior", "nowhere.csv"), ("nowhere.csv", "no such file")),
         (("--prior", "even.txt.gz"), ("prior format",)),
         (("--risk", "0.5", "--objective", "total"), ("objective",)),

@@ -9,7 +9,7 @@ from veilroute.base.lazy import lazy_names
 if TYPE_CHECKING:
     from veilroute.app.load import load_instance, load_playbook
     from veilroute.app.places import find_node, find_secret, read_roads
-    from veilroute.app.plan import PlanResult, plan
+    from veilroute.app.plan import PlanResult
     from veilroute.app.problem_file import explain, make_request, override, problem_text, read_problem
     from veilroute.app.requests import (
         AuditRequest,

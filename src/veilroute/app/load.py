@@ -10,6 +10,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from veilroute.formats.instance import UNSTATED, with_implied
 from veilroute.formats.network_file import read_addresses, write_network
 from veilroute.formats.osm import is_osm_name, read_osm
 from veilroute.formats.osm_addresses import read_osm_addresses
-from veilroute.formats.places import read_places, read_prior
+from veilroute.formats.places import read_prior, scan_places
 from veilroute.model.playbook import Playbook, read_playbook
 from veilroute.model.problem import Privacy, Problem, Trip
 from veilroute.streets import Located, Place, locate
@@ -44,8 +45,10 @@ from veilroute.streets.places import (
     check_way,
     example_text,
     open_located,
+    shared_doors,
     typed_coordinates,
 )
+from veilroute.streets.roads import split_places
 
 NETWORKS = (".npz", ".graphml", ".gr", ".csv", ".xlsx")
 _MAYBE_NETWORKS = (*NETWORKS, ".gz", ".osm", ".pbf", ".bz2")  # the reader of networks knows what to say about these
@@ -96,6 +99,42 @@ def load_open_instance(asked: ProblemRequest, run: Run, *, num_usual: int) -> In
         drawn = replace(wanted, random_candidates=min(num_usual, domain.num_nodes - 1))
         asked = replace(asked, problem=drawn)
     return _complete(content, asked, run)
+
+
+@dataclass(frozen=True)
+class FoundPlaces:
+    """The places of a request as far as they are found, and what is wrong with the others."""
+
+    domain: Domain
+    located: tuple[tuple[str, Located], ...]  #: by role: start, goal or candidate
+    problems: Problems
+
+
+def find_places(asked: ProblemRequest, run: Run) -> FoundPlaces:
+    """Look for every place of a request; what is wrong with one keeps no other from being found."""
+    content = _open(asked, run)
+    finder = _PlaceFinder(content, asked, run)
+    located: list[tuple[str, Located]] = []
+    with suppress(InvalidInputError):  # the finder itself keeps what is wrong
+        finder.find_listed()
+    ends = []
+    for role in ("start", "goal"):
+        with finder.problems.collecting():
+            ends.append(finder.end(role))
+            located.append((role, ends[-1]))
+    wanted = asked.problem
+    if wanted.candidates is None and wanted.random_candidates is None:
+        names = {place.name for place in ends} - {None}
+        found = [finder.found_at(place) for place in finder.listed if place.role == "candidate"]
+        listed = [place for place in found if place is not None and (place.name is None or place.name not in names)]
+        located += [("candidate", place) for place in listed]
+    if not finder.problems and len(ends) == 2 and not any(role == "candidate" for role, _ in located):
+        with finder.problems.collecting():
+            located += [("candidate", place) for place in finder.candidates(*ends)]
+    finder.tell_addresses()
+    for place in dict.fromkeys(each.warning for _, each in located if each.warning is not None):
+        run.warn(place)
+    return FoundPlaces(content.domain, tuple(located), finder.problems)
 
 
 @dataclass(frozen=True)
@@ -272,12 +311,18 @@ def _complete(content: _FileContent, asked: ProblemRequest, run: Run) -> Instanc
     if num_typed_ends and domain.streets is not None:
         check_way(domain, start, goal)
     if are_typed and domain.streets is not None:
-        check_distinct(domain, start, goal, candidates)
+        problems = Problems()
+        with problems.collecting():
+            check_distinct(domain, start, goal, candidates)
         match visibility:
             case WithinDistance(_, "straight") | Explicit():
                 pass  # a candidate may be seen from streets that are not joined to its own
             case _:
-                check_joined(domain, start, candidates)
+                with problems.collecting():
+                    check_joined(domain, start, candidates)
+        problems.raise_all()
+        for line in shared_doors(domain, candidates):
+            run.warn(line)
     if len(trips) < 2:
         trips = [Trip(start.label, goal.label, trips[0].weight if trips else 1.0)]
     # Of two names for a node the first counts; names come in the order of the places, then of the file.
@@ -329,7 +374,10 @@ class _PlaceFinder:
         self.far_m = FAR_M if self.stops.warn_beyond is None else self.stops.warn_beyond
         if not 0 <= self.far_m < math.inf:
             raise InvalidInputError("warn_beyond", "a finite number of metres >= 0", self.far_m)
-        self.listed = list(content.listed) if self.wanted.places is None else _listed_places(self.wanted.places)
+        # The rows of a table that cannot be used are told of together with those whose place is not found.
+        self.listed, self.problems = list(content.listed), Problems()
+        if self.wanted.places is not None:
+            self.listed, self.problems = _listed_places(self.wanted.places)
         named = (Place(name, node=label_text(label)) for label, name in content.names.items())
         self.known = [*self.listed, *named]
         self.typed: list[Located] = []
@@ -357,11 +405,16 @@ class _PlaceFinder:
             "goal": wanted.goal is None,
             "candidate": wanted.candidates is None and wanted.random_candidates is None,
         }
-        problems = Problems()
+        problems = self.problems
         for place in self.listed:
             if is_open[place.role or "candidate"]:
                 with problems.collecting():
                     self._located[place.origin] = self._locate(place, "places")
+        for role in ("start", "goal"):
+            typed = getattr(wanted, role)
+            if typed is not None and len(problems):  # else they are found in a moment
+                with problems.collecting():
+                    self._locate(typed, role)
         problems.raise_all()
 
     def _door_finder(self) -> DoorFinder | None:
@@ -426,14 +479,14 @@ class _PlaceFinder:
     def _split(self, text: str) -> list[str]:
         """The parts of a list of places: separated by spaces, on street networks by semicolons if there are any.
 
+        Names of places may have spaces.
+
         One that ends with a semicolon has semicolons between its places on every map: whoever writes it for any map
         needs not know which it is.
         """
-        if self.domain.streets is None and not text.endswith(";"):
+        if self.domain.streets is None and ";" in text and not text.endswith(";"):
             return text.split()
-        if ";" in text:
-            return [part for part in text.split(";") if part.strip()]
-        return re.sub(r"\s*,\s*", ",", text).split()
+        return split_places(text, [place.name for place in self.known if place.name is not None])
 
     def _find_all(self, places: Sequence[str | Place], field: str) -> list[Located]:
         """Places that were typed or listed; all that are not found are told of at once."""
@@ -443,6 +496,10 @@ class _PlaceFinder:
                 found.append(self._find(place, field))
         problems.raise_all()
         return found
+
+    def found_at(self, place: Place) -> Located | None:
+        """A listed place, if it was found."""
+        return self._located.get(place.origin)
 
     def _find(self, place: str | Place, field: str) -> Located:
         """A place that was typed or listed."""
@@ -466,11 +523,15 @@ class _PlaceFinder:
         return Located(label, name or label_text(label), name, origin=field)
 
 
-def _listed_places(given: str | tuple[str, ...]) -> list[Place]:
-    """The places of a table, or of a list in a problem file."""
+def _listed_places(given: str | tuple[str, ...]) -> tuple[list[Place], Problems]:
+    """The places of a table, or of a list in a problem file; and what is wrong with its rows."""
     if not isinstance(given, tuple):
-        return read_places(given)
-    return [Place(None, node=text, role="candidate", origin=f"places, number {at}") for at, text in enumerate(given, 1)]
+        return scan_places(given)
+    origins = [f"places, number {at}" for at in range(1, len(given) + 1)]
+    listed = [
+        Place(None, node=text, role="candidate", origin=origin) for text, origin in zip(given, origins, strict=True)
+    ]
+    return listed, Problems()
 
 
 def _visibility(stated: Visibility, stops: StopsSpec) -> Visibility:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from veilroute.base.errors import InvalidInputError, UnknownCandidateError
+from veilroute.base.errors import Problems, UnknownCandidateError
 from veilroute.base.run import Run
 from veilroute.domain.graph import Label, folded, label_text, tidy_text
 from veilroute.formats.orders import read_customers
@@ -16,6 +15,7 @@ from veilroute.model.day import Customer
 from veilroute.model.playbook import Playbook
 from veilroute.streets import Place, locate
 from veilroute.streets.places import snap, typed_coordinates
+from veilroute.streets.roads import find_roads, split_places
 
 _FURTHEST_M = 250.0
 LONGEST = 10_000  #: signs of a secret that is typed
@@ -23,27 +23,18 @@ LONGEST = 10_000  #: signs of a secret that is typed
 
 def read_roads(book: Playbook, text: str, field: str, run: Run) -> tuple[list[Pair], list[Pair]]:
     """The roads that were typed: those closed in both directions, and those in one."""
-    roads: list[Pair] = []
-    one_way: list[Pair] = []
-    for item in split_items(text):
-        ends, pairs = item.split(">"), one_way
-        if len(ends) == 1:
-            # A node may be typed with commas in it, as a cell is: then both have as many.
-            parts, pairs = item.split(","), roads
-            half = len(parts) // 2
-            ends = [",".join(parts[:half]), ",".join(parts[half:])] if len(parts) % 2 == 0 else []
-        if len(ends) != 2:
-            raise InvalidInputError(field, "roads as two nodes, A,B or A>B, with spaces or semicolons between", item)
-        tail, head = (find_node(book, end, field, run) for end in ends)
-        pairs.append((tail, head))
-    return roads, one_way
+    return find_roads(book.problem.domain, text, names=book.names, field=field, warn=run.warn)
 
 
-def split_items(text: str) -> list[str]:
-    """The items of a list: separated by spaces, or by semicolons if there are any."""
-    if ";" in text:
-        return [part.strip() for part in text.split(";") if part.strip()]
-    return re.sub(r"\s*([,>])\s*", r"\1", text).split()
+def find_nodes(book: Playbook, text: str, field: str, run: Run) -> list[Label]:
+    """The nodes of a list; all that is wrong with it is told at once."""
+    problems = Problems()
+    found = []
+    for item in split_places(text, book.names.values()):
+        with problems.collecting():
+            found.append(find_node(book, item, field, run))
+    problems.raise_all()
+    return found
 
 
 def find_node(book: Playbook, text: str, field: str, run: Run) -> Label:

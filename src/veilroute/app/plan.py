@@ -180,7 +180,8 @@ def with_typed_contingencies(playbook: Playbook, wanted: str, watch: Watch, run:
         return with_contingencies(playbook, worst=int(worst[1]), watch=watch)
     roads, one_way = read_roads(playbook, wanted, key, run)
     if one_way or not roads:
-        raise InvalidInputError(key, "roads as A,B, closed in both directions, or worst N", wanted)
+        expected = "roads by a street's name or as A,B, closed in both directions, or worst N"
+        raise InvalidInputError(key, expected, wanted)
     return with_contingencies(playbook, roads, watch=watch)
 
 

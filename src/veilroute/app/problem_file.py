@@ -132,7 +132,7 @@ def problem_text(request: Any) -> str:
 
 def unknown_key(name: str, known: Sequence[str]) -> InvalidInputError:
     """An error that names the nearest known key."""
-    near = difflib.get_close_matches(name, known, 1, 0.6)
+    near = difflib.get_close_matches(name.rpartition(".")[2], known, 1, 0.6)
     hint = f"did you mean {near[0]}?" if near else f"the keys are {', '.join(sorted(set(known) - set(OLD_KEYS)))}"
     return InvalidInputError(name, f"a key that is known; {hint}", did_you_mean=tuple(near))
 

@@ -23,14 +23,18 @@ they advise to plan again for a secret that has no route: two public playbooks o
 the secret tell what was wrong with the first.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 
 MAX_MESSAGE = 280  #: no message is longer, whatever a file or an argument holds; the command line adds its own name
 _SHOWN = 60
 _MOST_PARTS = 4
 _LONGEST_PATH = 120
+_MOST_MEANT = 3
+_IN_A_FILE = re.compile(r"(?P<file>.+), (?:line (?P<row>\d+)|(?P<part>features\[\d+\]|row \d+ of .+))")
 
 
 def shorten(value: object) -> str:
@@ -95,13 +99,56 @@ class InvalidInputError(VeilrouteError, ValueError):
     got
         What came; shown shortened.
     did_you_mean
-        What could be typed instead, best first.
+        Texts that the user could type instead, best first; the message ends with them.
+    name
+        What the place is called that the value belongs to, when it has a name.
     """
 
-    def __init__(self, field: str, expected: str, got: object = None, *, did_you_mean: Sequence[str] = ()) -> None:
-        self.field, self.did_you_mean = field, tuple(did_you_mean)
+    problem: str  #: the message without where it is, and without what could be typed instead
+    did_you_mean: tuple[str, ...]
+    name: str | None
+    line: int | None = None  #: of the file, counted from 1
+    column: str | None = None  #: of the table
+
+    def __init__(
+        self,
+        field: str,
+        expected: str,
+        got: object = None,
+        *,
+        did_you_mean: Sequence[str] = (),
+        name: str | None = None,
+    ) -> None:
         tail = "" if got is None else f", got {shorten(got)}"
-        super().__init__(f"{one_line(field, _LONGEST_PATH)}: expected {expected}{tail}")
+        self._say(field, f"expected {expected}{tail}", did_you_mean, name)
+
+    @classmethod
+    def saying(
+        cls, field: str, problem: str, *, did_you_mean: Sequence[str] = (), name: str | None = None
+    ) -> "InvalidInputError":
+        """The error about something that a person typed: a sentence of its own in place of what was expected."""
+        error = InvalidInputError.__new__(InvalidInputError)
+        error._say(field, problem, did_you_mean, name)
+        return error
+
+    def _say(self, field: str, problem: str, did_you_mean: Sequence[str], name: str | None) -> None:
+        self.field, self.problem, self.name = field, one_line(problem), name
+        self.did_you_mean = tuple(did_you_mean)
+        # What could be typed is kept whole, whatever the rest leaves of the line.
+        where = one_line(field, _LONGEST_PATH) + _called(name)
+        hint = _question(self.did_you_mean)
+        room = max(MAX_MESSAGE - len(hint), _SHOWN)
+        VeilrouteError.__init__(self, one_line(f"{where}: {problem}", room) + hint)
+
+
+def _called(name: str | None) -> str:
+    return "" if name is None else f", {one_line(name, _SHOWN)}"
+
+
+def _question(texts: Sequence[str]) -> str:
+    """What could be typed instead, as a question."""
+    shown = [f"'{one_line(text, _SHOWN - 20)}'" for text in texts[:_MOST_MEANT]]
+    return f" Did you mean {' or '.join(filter(None, [', '.join(shown[:-1]), shown[-1]]))}?" if shown else ""
 
 
 class FileFormatError(InvalidInputError):
@@ -115,17 +162,35 @@ class FileFormatError(InvalidInputError):
         What is wrong and what to change, in one line.
     line
         The line number in the file, counted from 1, when there is one.
+    part
+        What a file without lines calls the part that is wrong, as ``features[3]``.
+    column
+        The column of a table, when there is one.
+    did_you_mean, name
+        As of :class:`InvalidInputError`.
     """
 
     def __init__(
-        self, path: object, problem: str, line: int | None = None, *, did_you_mean: Sequence[str] = ()
+        self,
+        path: object,
+        problem: str,
+        line: int | None = None,
+        *,
+        part: str | None = None,
+        column: str | None = None,
+        did_you_mean: Sequence[str] = (),
+        name: str | None = None,
     ) -> None:
-        self.field, self.did_you_mean = str(path), tuple(did_you_mean)
+        self.field = str(path)
         self.problem = one_line(problem)
-        self.line = line
-        where = one_line(self.field, _LONGEST_PATH) + ("" if line is None else f", line {line}")
+        self.line, self.part, self.column = line, part, column
+        self.name, self.did_you_mean = name, tuple(did_you_mean)
+        spot = part if line is None else f"line {line}"
+        where = one_line(self.field, _LONGEST_PATH) + _called(spot) + _called(name)
+        hint = _question(self.did_you_mean)
         # Of the problem the beginning and the end are kept, whatever the path leaves of the line.
-        VeilrouteError.__init__(self, f"{where}: {one_line(self.problem, MAX_MESSAGE - len(where) - 2)}")
+        room = max(MAX_MESSAGE - len(where) - len(hint) - 2, _SHOWN)
+        VeilrouteError.__init__(self, f"{where}: {one_line(self.problem, room)}{hint}")
 
 
 MOST_PROBLEMS = 20  #: so many problems of a file are told of, each in a line
@@ -143,7 +208,7 @@ class ManyProblemsError(FileFormatError):
 
     def __init__(self, problems: Sequence[InvalidInputError]) -> None:
         self.problems = tuple(problems)
-        self.field, self.line, self.did_you_mean = problems[0].field, None, ()
+        self.field, self.line, self.part, self.name, self.did_you_mean = problems[0].field, None, None, None, ()
         lines = [str(problem) for problem in self.problems[:MOST_PROBLEMS]]
         if len(self.problems) > MOST_PROBLEMS:
             lines.append(f"and {len(self.problems) - MOST_PROBLEMS} more")
@@ -180,10 +245,46 @@ class Problems:
         if len(self._found) == 1:
             raise self._found[0]
         if self._found:
-            raise ManyProblemsError(sorted(self._found, key=lambda problem: getattr(problem, "line", None) or 0))
+            raise ManyProblemsError(sorted(self._found, key=lambda problem: _where(problem)[1] or 0))
+
+    @property
+    def issues(self) -> tuple["Issue", ...]:
+        """What was found, as data."""
+        return tuple(issue for problem in self._found for issue in issues_of(problem))
 
     def __len__(self) -> int:
         return len(self._found)
+
+
+@dataclass(frozen=True)
+class Issue:
+    """One thing that is wrong with what somebody gave, as data."""
+
+    what: str  #: the sentence, without the place and without what could be typed instead
+    file: str | None = None
+    row: int | None = None  #: line of the file, counted from 1
+    column: str | None = None  #: of a table
+    field: str | None = None  #: the option, the key, or the part of a file that has no lines
+    name: str | None = None  #: what the place is called
+    did_you_mean: tuple[str, ...] = ()  #: texts that the user could type instead, best first
+
+
+def issues_of(error: InvalidInputError) -> tuple[Issue, ...]:
+    """What an error says, thing by thing, in its order."""
+    if isinstance(error, ManyProblemsError):
+        return tuple(issue for problem in error.problems for issue in issues_of(problem))
+    file, row, part = _where(error)
+    return (Issue(error.problem, file, row, error.column, part, error.name, error.did_you_mean),)
+
+
+def _where(error: InvalidInputError) -> tuple[str | None, int | None, str | None]:
+    """File, line, and what else names the culprit: a field may be where a place of a file was given."""
+    if isinstance(error, FileFormatError):
+        return error.field, error.line, error.part
+    place = _IN_A_FILE.fullmatch(error.field)
+    if place is None:
+        return None, None, error.field
+    return place["file"], int(place["row"]) if place["row"] else None, place["part"]
 
 
 @contextmanager
@@ -194,7 +295,8 @@ def blame_file(path: object) -> Iterator[None]:
     except FileFormatError:
         raise
     except InvalidInputError as error:
-        raise FileFormatError(path, str(error)) from None
+        problem = f"{error.field}: {error.problem}"
+        raise FileFormatError(path, problem, did_you_mean=error.did_you_mean, name=error.name) from None
 
 
 class UnknownMethodError(InvalidInputError):

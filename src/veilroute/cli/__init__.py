@@ -17,7 +17,8 @@ if TYPE_CHECKING:
         read_time_limit,
     )
     from veilroute.cli.day_files import write_day
-    from veilroute.cli.main import COMMANDS, run
+    from veilroute.cli.keys import option_of
+    from veilroute.cli.main import COMMANDS, SHOWN, find_app, run
     from veilroute.cli.maps import app
     from veilroute.cli.replan import replan_file
     from veilroute.cli.route import SENTENCES

@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from veilroute.app.load import load_playbook
-from veilroute.app.places import find_node, read_roads, split_items
+from veilroute.app.places import find_nodes, read_roads
 from veilroute.auditing.day import is_hidden_by_stops
 from veilroute.auditing.replay import is_hidden
 from veilroute.auditing.underway import audit_underway
@@ -62,10 +62,13 @@ def run_fleet_replan(
     ] = "",
     broken: Annotated[str, Parameter(metavar="'2 ...'", help="Vehicles that have broken down, from 1.")] = "",
     closed: Annotated[
-        str, Parameter(metavar="'A,B C,D ...'", help="Closed roads; A,B in both directions, A>B from A to B only.")
+        str,
+        Parameter(
+            metavar="'STREET; A,B; ...'", help="Closed roads: a street's name, or two places; A>B from A to B only."
+        ),
     ] = "",
     closed_nodes: Annotated[
-        str, Parameter(metavar="'A B ...'", help="Closed nodes, with all roads to them and away.")
+        str, Parameter(metavar="'A; B; ...'", help="Closed nodes, with all roads to them and away.")
     ] = "",
     costs: Annotated[Path | None, Parameter(metavar="FILE", help="What edges cost now: CSV with from,to,cost.")] = None,
     go_on: Annotated[bool, Parameter(name="--go-on", help="Visit who is left of classes that fall short.")] = False,
@@ -125,7 +128,7 @@ def run_fleet_replan(
         raise InvalidInputError("--at", "HH:MM, or --positions: where the vehicles are")
     roads, one_way = read_roads(book, closed, "closed", plain_run())
     new_costs = [] if costs is None else read_edge_costs(costs, book.problem.domain, book.names)
-    shut = [find_node(book, text, "closed_nodes", plain_run()) for text in split_items(closed_nodes)]
+    shut = find_nodes(book, closed_nodes, "closed_nodes", plain_run())
     try:
         with live_progress("replanning") as progress:
             found = redispatch(

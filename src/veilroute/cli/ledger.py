@@ -12,7 +12,7 @@ from rich.table import Table
 from veilroute.analysis.obstacles import find_obstacles
 from veilroute.app.beside import playbooks_beside
 from veilroute.app.load import load_playbook
-from veilroute.app.places import find_node, read_roads, split_items
+from veilroute.app.places import find_nodes, read_roads
 from veilroute.auditing import audit_playbook
 from veilroute.base.checks import check_name
 from veilroute.base.errors import InvalidInputError, TooLargeError, UnsafeLedgerError, listing
@@ -239,11 +239,13 @@ def run_what_if(
     file: LedgerArgument,
     /,
     *,
-    remove: Annotated[str, Parameter(metavar="'PLACE PLACE ...'", help="Candidates who leave.")] = "",
-    add: Annotated[str, Parameter(metavar="'PLACE PLACE ...'", help="Places that join the candidates.")] = "",
+    remove: Annotated[str, Parameter(metavar="'PLACE; PLACE; ...'", help="Candidates who leave.")] = "",
+    add: Annotated[str, Parameter(metavar="'PLACE; PLACE; ...'", help="Places that join the candidates.")] = "",
     close: Annotated[
         str,
-        Parameter(metavar="'A,B C,D ...'", help="Roads that are closed; A,B in both directions, A>B from A to B only."),
+        Parameter(
+            metavar="'STREET; A,B; ...'", help="Closed roads: a street's name, or two places; A>B from A to B only."
+        ),
     ] = "",
     k: Annotated[int | None, Parameter(name="-k", help="Another k.")] = None,
     risk: Annotated[float | None, Parameter(metavar="BETA", help="Another risk.")] = None,
@@ -283,8 +285,8 @@ def run_what_if(
     ledger = read_ledger(file)
     today = _playbook_of(ledger, playbook, domain, movement)
     places: dict[str, Any] = {
-        "remove": [find_node(today, text, "remove", plain_run()) for text in split_items(remove)],
-        "add": [find_node(today, text, "add", plain_run()) for text in split_items(add)],
+        "remove": find_nodes(today, remove, "remove", plain_run()),
+        "add": find_nodes(today, add, "add", plain_run()),
     }
     if close.strip():
         roads, one_way = read_roads(today, close, "close", plain_run())

@@ -208,6 +208,10 @@ def _run_command(arguments: Sequence[str]) -> int:
         emit(FIRST_STEPS)
         return DONE
     name, *rest = arguments
+    if name == "map" and rest[:1] == ["make"] and any(not word.startswith("-") for word in rest[1:]):
+        from veilroute.cli.maps import make_command
+
+        name, rest = make_command(rest[1:])
     if name in COMMANDS:
         return call(name, rest)
     if name in ("--help", "-h", "help"):

@@ -1,5 +1,6 @@
 """`veilroute maps`: benchmark maps in a per-user cache."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -114,3 +115,47 @@ def run_add(
         # The others are registered all the same; the exit code says that not everything was.
         raise InvalidInputError("DIR", f"files that can be used; {len(report.refused)} refused, see above")
     return DONE
+
+
+map_app = group("map", "Make maps, and fetch benchmark maps into a per-user cache.")
+
+
+def make_command(arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """Which command makes a map of the file that `map make` is given, and what it is called with.
+
+    An area (.geojson) becomes a lattice to fly in, a grid or an instance is converted, and everything else is a street
+    network: an extract of OpenStreetMap, or a graph from elsewhere.
+    """
+    source = next((word for word in arguments if not word.startswith("-")), "")
+    suffix = Path(source).suffix.lower()
+    if suffix == ".geojson":
+        return "area", list(arguments)
+    if suffix not in (".map", ".scen", ".in"):
+        return "streets", list(arguments)
+    at = next((i for i, word in enumerate(arguments) if word in ("-o", "--out")), None)
+    if at is None:
+        return "convert", list(arguments)
+    rest = [*arguments[:at], *arguments[at + 2 :]]
+    place = rest.index(source) + 1
+    return "convert", [*rest[:place], *arguments[at + 1 : at + 2], *rest[place:]]
+
+
+@map_app.command(name="make")
+def run_make(
+    source: Annotated[
+        Path, Parameter(name="IN", help="An OpenStreetMap extract, a graph, an area (.geojson), a grid.")
+    ],
+    /,
+    *,
+    out: Annotated[Path, Parameter(name=("--out", "-o"), metavar="OUT", help="A .json or .npz file.")],
+) -> int:
+    """Make a network of an OpenStreetMap extract or a graph, or a lattice of an area to fly in; or convert a grid.
+
+    More options depend on the file: see `veilroute streets --help` for extracts and graphs, `veilroute area --help` for
+    areas, and `veilroute convert --help` for grids and instances.
+    """
+    raise InvalidInputError("IN", "a file", str(source))  # with a file, `make_command` has chosen another command
+
+
+for name, command in (("list", run_list), ("get", run_get), ("add", run_add)):
+    map_app.command(command, name=name)

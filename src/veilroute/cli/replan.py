@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from veilroute.app.load import load_playbook
-from veilroute.app.places import find_node, read_roads, split_items
+from veilroute.app.places import find_node, find_nodes, read_roads
 from veilroute.auditing.detours import audit_replan
 from veilroute.auditing.lookalikes import Replanner
 from veilroute.auditing.replay import is_hidden
@@ -63,10 +63,13 @@ def run_replan(
     ] = None,
     trip: Annotated[int, Parameter(help="Which trip, from 0.")] = 0,
     closed: Annotated[
-        str, Parameter(metavar="'A,B C,D ...'", help="Closed roads; A,B in both directions, A>B from A to B only.")
+        str,
+        Parameter(
+            metavar="'STREET; A,B; ...'", help="Closed roads: a street's name, or two places; A>B from A to B only."
+        ),
     ] = "",
     closed_nodes: Annotated[
-        str, Parameter(metavar="'A B ...'", help="Closed nodes, with all roads to them and away.")
+        str, Parameter(metavar="'A; B; ...'", help="Closed nodes, with all roads to them and away.")
     ] = "",
     costs: Annotated[Path | None, Parameter(metavar="FILE", help="What edges cost now: CSV with from,to,cost.")] = None,
     after: Annotated[
@@ -119,9 +122,11 @@ def run_replan(
         raise InvalidInputError("--out", f"a .json file: {only}")
     roads, one_way = read_roads(book, closed, "closed", plain_run())
     new_costs = [] if costs is None else read_edge_costs(costs, book.problem.domain, book.names)
-    shut = [find_node(book, text, "closed_nodes", plain_run()) for text in split_items(closed_nodes)]
+    shut = find_nodes(book, closed_nodes, "closed_nodes", plain_run())
     if not (roads or one_way or shut or new_costs or after):
-        raise InvalidInputError("--closed", "roads as A,B or A>B, or --closed-nodes, or --costs: what has changed")
+        raise InvalidInputError(
+            "--closed", "roads by a street's name, A,B or A>B, or --closed-nodes, or --costs: what has changed"
+        )
     from veilroute.planners.replan import replan  # here, because it loads kernels
 
     with live_progress("replanning"):

@@ -1,5 +1,6 @@
 """`veilroute serve`: the studio, in a browser on this machine."""
 
+import inspect
 import logging
 import os
 import secrets
@@ -13,7 +14,7 @@ from contextlib import ExitStack, suppress
 from html import escape
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -105,6 +106,21 @@ def run_serve(
         with suppress(KeyboardInterrupt):  # the server has ended by then, and says so in this way
             server.run(sockets=[listener])
     return DONE
+
+
+def run_studio(*files: Path, **options: Any) -> int:
+    """Open the studio in your browser: plan, look and play the observer.
+
+    It listens to this machine only, unless told otherwise. The secret is typed into the page and never leaves it.
+    """
+    return run_serve(*files, **{"browser": True, **options})
+
+
+_OPTIONS = inspect.signature(run_serve, eval_str=True).parameters
+run_studio.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [each.replace(default=True) if name == "browser" else each for name, each in _OPTIONS.items()]
+)
+run_studio.__annotations__ = {name: each.annotation for name, each in _OPTIONS.items()}
 
 
 def _usual_memory(workers: int) -> int:

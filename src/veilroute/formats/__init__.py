@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from veilroute.formats.kml import playbook_kml, route_kml
     from veilroute.formats.orders import ORDERS, SENTENCES, read_customers, read_orders
     from veilroute.formats.osm_addresses import read_osm_addresses
-    from veilroute.formats.places import read_places, read_prior
+    from veilroute.formats.places import read_places, read_prior, scan_places
     from veilroute.formats.route_table import make_table, write_csv, write_xlsx
     from veilroute.formats.route_text import route_texts
 

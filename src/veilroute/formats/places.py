@@ -6,9 +6,11 @@ in one. Either all places have a name or none has. All that is wrong with a file
 A prior is a table of ``place`` and ``weight``, or places with a ``weight``.
 """
 
+import difflib
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,12 @@ ALIASES = {
 """What columns may be called, by the keys of :func:`~veilroute.formats.sheets.header_key`; the first that is there
 counts."""
 
+#: What people call the roles of places, for suggestions.
+_ROLE_WORDS = {role: role for role in ROLES} | {
+    "customer": "candidate", "client": "candidate", "stop": "candidate", "branch": "candidate", "depot": "start",
+    "origin": "start", "end": "goal", "finish": "goal", "destination": "goal",
+}  # fmt: skip
+
 _KNOWN = frozenset(alias for aliases in ALIASES.values() for alias in aliases)
 _POINT_KEYS = frozenset(alias for what in ("lat", "lon", "coordinates", "address", "node") for alias in ALIASES[what])
 
@@ -51,19 +59,24 @@ def read_places(path: str | Path) -> list[Place]:
     ``.kml``, ``.kmz`` or ``.gpkg`` file. All that is wrong with it is raised at once, as a
     :class:`~veilroute.base.errors.ManyProblemsError` where that is more than one thing.
     """
+    places, problems = scan_places(path)
+    problems.raise_all()
+    return places
+
+
+def scan_places(path: str | Path) -> tuple[list[Place], Problems]:
+    """The places of a file that can be used, in order, and what is wrong with the others."""
     problems = Problems()
-    places = []
+    places: list[Place] = []
     with problems.collecting():
         for record in _records(path, problems, "places"):
             with problems.collecting():
                 places.append(_place(record))
             if problems.is_full:
                 break
-    _check_together(path, places, problems)
-    problems.raise_all()
-    if not places:
-        raise FileFormatError(path, "no places in the file")
-    return places
+    if not places and not len(problems):
+        problems.add(FileFormatError(path, "no places in the file"))
+    return _check_together(path, places, problems), problems
 
 
 def _records(path: str | Path, problems: Problems, what: str) -> Iterator[Record]:
@@ -103,27 +116,33 @@ def _has_texts(columns: Collection[str]) -> bool:
 
 def _place(record: Record) -> Place:
     """The place in a record. What is empty was not given. Coordinates go before addresses, these before ids."""
-    spot = record.spot
     # A no-break space is a space to whoever types the name.
     name = _text(record, "name").replace("\u00a0", " ").replace("\u202f", " ")
     role = _text(record, "role").lower() or "candidate"
     if not name.isprintable():
-        raise spot.error("expected a printable name")
+        raise record.spot.error("the name has signs that cannot be printed; write it again", column="name")
+    spot = replace(record.spot, name=name or None)
     if role not in ROLES:
-        raise spot.error(f"expected a role of start, goal or candidate, got {role[:20]!r}")
-    lat, lon = _coordinates(record)
+        near = difflib.get_close_matches(role[:40], _ROLE_WORDS, 1)
+        meant = [_ROLE_WORDS[each] for each in near]
+        said = f"the role {role[:20]!r} is not known; write start, goal or candidate"
+        raise spot.error(said, column="role", did_you_mean=meant)
+    lat, lon = _coordinates(replace(record, spot=spot))
     address, node = _text(record, "address"), _text(record, "node")
     if lat is None and address:
         try:
             lat, lon = read_lat_lon(address)
         except ValueError:
             node = address
-    if (lat is None) != (lon is None) or (lat is None and not node):
-        raise spot.error("expected both lat and lon, or an address, or the id of a junction")
+    if (lat is None) != (lon is None):
+        missing, column = ("latitude", "lat") if lat is None else ("longitude", "lon")
+        raise spot.error(f"there is no {missing}; write both latitude and longitude, or an address", column=column)
+    if lat is None and not node:
+        raise spot.error("there is no address; write one, or latitude and longitude, or the id of a junction")
     try:
         return Place(name or None, lat, lon, node if lat is None else None, role, f"{spot.path}, {spot.text}")
     except InvalidInputError:
-        raise spot.error("expected finite degrees") from None
+        raise spot.error("latitude and longitude must be numbers of degrees") from None
 
 
 def _coordinates(record: Record) -> tuple[float | None, float | None]:
@@ -134,7 +153,7 @@ def _coordinates(record: Record) -> tuple[float | None, float | None]:
         try:
             return read_lat_lon(both)
         except ValueError as error:
-            raise record.spot.error(f"{error}, got {both[:30]!r}") from None
+            raise record.spot.error(f"{error}, got {both[:30]!r}", column="coordinates") from None
     return _degrees(lat, "lat", record.spot), _degrees(lon, "lon", record.spot)
 
 
@@ -142,7 +161,7 @@ def _degrees(text: str, axis: str, spot: Spot) -> float | None:
     try:
         return read_degrees(text, axis) if text else None
     except ValueError as error:
-        raise spot.error(f"{axis}: {error}, got {text[:20]!r}") from None
+        raise spot.error(f"{axis}: {error}, got {text[:20]!r}", column=axis) from None
 
 
 def _value(record: Record, what: str) -> Any:
@@ -155,26 +174,34 @@ def _text(record: Record, what: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise record.spot.error(f"{what}: expected text")
+        raise record.spot.error(f"{what}: expected text", column=what)
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return str(int(value) if is_whole else value).strip()
 
 
-def _check_together(path: str | Path, places: list[Place], problems: Problems) -> None:
-    """Names for all or for none, no name twice, at most one start and one goal."""
+def _check_together(path: str | Path, places: list[Place], problems: Problems) -> list[Place]:
+    """Names for all or for none, no name twice, at most one start and one goal; the places that fit together so."""
+    kept = []
     seen: dict[tuple[str, str | None], str] = {}  # where each name and role was first
     is_named = any(place.name is not None for place in places)
     for place in places:
         where = place.origin.removeprefix(f"{path}, ")
         spot = Spot(path, int(where[5:])) if where.startswith("line ") else Spot(path, part=where)
         if problems.is_full:
-            return
+            break
+        num_problems = len(problems)
         if is_named and place.name is None:
-            problems.add(spot.error("this place has no name and others have one; name all or none"))
+            problem = "this place has no name, and others have one; name it, or none of them"
+            problems.add(spot.error(problem, column="name"))
         for what, text in (("name", place.name), ("role", None if place.role == "candidate" else place.role)):
             first = seen.setdefault((what, text), where)
             if text is not None and first != where:
-                problems.add(spot.error(f"the {what} {text!r} is there twice, first in {first}; change one"))
+                remedy = "rename or delete one of them" if what == "name" else "keep one of them"
+                same = f"{first} has the same {what}, {shorten(text)}; {remedy}"
+                problems.add(replace(spot, name=place.name).error(same, column=what))
+        if len(problems) == num_problems:
+            kept.append(place)
+    return kept
 
 
 def read_prior(
@@ -236,5 +263,5 @@ def _weight(given: object, spot: Spot) -> float:
             value = None
     if not is_number(value, 0, sys.float_info.max):
         got = "nothing" if given is None or given == "" else shorten(given)
-        raise spot.error(f"expected a finite number >= 0 as weight, got {got}")
+        raise spot.error(f"expected a finite number >= 0 as weight, got {got}", column="weight")
     return float(value)

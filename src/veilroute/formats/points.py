@@ -10,7 +10,7 @@ import sqlite3
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,15 +35,17 @@ class Spot:
     path: str | Path
     line: int | None = None
     part: str = ""
+    name: str | None = None  #: what the place there is called
 
     @property
     def text(self) -> str:
         """The place without the file: ``line 3``."""
         return self.part if self.line is None else f"line {self.line}"
 
-    def error(self, problem: str) -> FileFormatError:
+    def error(self, problem: str, *, column: str | None = None, did_you_mean: Sequence[str] = ()) -> FileFormatError:
         """An error about it."""
-        return FileFormatError(self.path, problem if self.line else f"{self.text}: {problem}", self.line)
+        about: dict[str, Any] = {"part": None if self.line else self.part, "column": column, "name": self.name}
+        return FileFormatError(self.path, problem, self.line, did_you_mean=did_you_mean, **about)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import io
 import math
 import re
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -199,10 +199,13 @@ def _rounded(value: float | None, scale: float, digits: int) -> Cell:
 def write_csv(playbook: Playbook, path: str | Path, *, trip: int | None = None) -> None:
     """Write a row for each customer and trip; see :func:`customer_columns`."""
     table = make_table(playbook, trip=trip)
-    columns, text = customer_columns(table), io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([heading for heading, _ in columns])
-    writer.writerows([[_plain(show(row)) for _, show in columns] for row in table.customers])
+    write_rows(path, _cells(customer_columns(table), table.customers))
+
+
+def write_rows(path: str | Path, rows: Sequence[Sequence[Cell]]) -> None:
+    """Write rows as CSV, the first of which names the columns."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([[_plain(cell) for cell in row] for row in rows])
     write_file(path, text.getvalue())
 
 
@@ -215,16 +218,25 @@ def _plain(cell: Cell) -> Cell:
 
 def write_xlsx(playbook: Playbook, path: str | Path, *, trip: int | None = None) -> None:
     """Write a workbook with two sheets, the routes and the customers; equal playbooks give equal bytes."""
+    table = make_table(playbook, trip=trip)
+    sheets = {
+        "Routes": _cells(route_columns(table), table.routes),
+        "Customers": _cells(customer_columns(table), table.customers),
+    }
+    write_workbook(path, sheets)
+
+
+def write_workbook(path: str | Path, sheets: Mapping[str, Sequence[Sequence[Cell]]]) -> None:
+    """Write sheets of rows, the first of which names the columns; equal rows give equal bytes."""
     try:
         from openpyxl import Workbook
         from openpyxl.styles import Font
         from openpyxl.utils import get_column_letter
     except ImportError:
         raise MissingExtraError("openpyxl", "streets") from None
-    table, book = make_table(playbook, trip=trip), Workbook()
+    book = Workbook()
     book.remove(book.active)
-    for title, rows in (("Routes", _cells(route_columns(table), table.routes)),
-                        ("Customers", _cells(customer_columns(table), table.customers))):  # fmt: skip
+    for title, rows in sheets.items():
         sheet = book.create_sheet(title)
         sheet.freeze_panes = "A2"
         for i, row in enumerate(rows, start=1):

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from veilroute.streets.coordinates import read_degrees, read_lat_lon
     from veilroute.streets.joining import join_segments
     from veilroute.streets.network import build_network
-    from veilroute.streets.places import check_distinct, check_joined, check_way
+    from veilroute.streets.places import check_distinct, check_joined, check_way, shared_doors
     from veilroute.streets.restrictions import kinds_for
+    from veilroute.streets.roads import find_roads, split_places
     from veilroute.streets.rules import (
         BOLLARDS,
         CLOSED,

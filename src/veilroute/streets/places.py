@@ -4,19 +4,18 @@ The start, the goal and the candidates are no secrets, so messages and warnings 
 this: look it up among the candidates of the playbook.
 """
 
-import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veilroute.base.errors import InvalidInputError, Problems, listing
+from veilroute.base.errors import InvalidInputError, Problems, listing, shorten
 from veilroute.domain.connectivity import reached_from
-from veilroute.domain.geography import Streets, great_circle_m
+from veilroute.domain.geography import AIR, Streets, great_circle_m
 from veilroute.domain.graph import Domain, Label, folded, label_text
 from veilroute.domain.grid import Anchor, Grid
-from veilroute.streets.addresses import Gazetteer
+from veilroute.streets.addresses import Gazetteer, similar_names
 from veilroute.streets.coordinates import read_lat_lon
 from veilroute.streets.doors import Door, DoorFinder, open_doors
 
@@ -52,6 +51,9 @@ def span_text(streets: Streets) -> str:
 ROLES = ("start", "goal", "candidate")  #: what a place of a file can be
 FAR_M = 100.0  #: metres to the nearest junction beyond which a place comes with a warning
 FURTHEST_M = 2000.0  #: metres to the nearest junction beyond which a place is off the map
+
+
+_MOST_DOORS = 5  # so many doors with several candidates are told of
 
 
 @dataclass(frozen=True)
@@ -112,12 +114,16 @@ def locate(
     """
     if not 0 <= far_m < math.inf:
         raise InvalidInputError("far_m", "a finite number of metres >= 0", far_m)
-    meant = place_meant(domain, place, field=field, places=places, gazetteer=gazetteer)
-    where = meant.origin or field
-    if meant.lat is not None and meant.lon is not None:
-        return _located_by_coordinates(domain, meant, meant.lat, meant.lon, where, far_m, doors)
-    assert meant.node is not None, "a place has coordinates or a node"
-    return Located(domain.parse_label(meant.node, field=where), str(meant), meant.name, origin=where)
+    try:
+        meant = place_meant(domain, place, field=field, places=places, gazetteer=gazetteer)
+        where = meant.origin or field
+        if meant.lat is not None and meant.lon is not None:
+            return _located_by_coordinates(domain, meant, meant.lat, meant.lon, where, far_m, doors)
+        assert meant.node is not None, "a place has coordinates or a node"
+        return Located(domain.parse_label(meant.node, field=where), str(meant), meant.name, origin=where)
+    except InvalidInputError as error:
+        error.name = error.name or (place.name if isinstance(place, Place) else None)
+        raise
 
 
 def place_meant(
@@ -162,18 +168,21 @@ def _with_label(
     alike = {one.name: one for one in places if one.name is not None and folded(one.name) == folded(text)}
     alike |= {label_text(label): Place(place.name, node=label_text(label)) for label in domain.labels_like(text)}
     if len(alike) > 1:
-        raise InvalidInputError(where, f"one of {listing(list(alike))}, as it is written there", text)
+        problem = f"{shorten(text)} may mean {listing(list(alike))}, which only capitals tell apart."
+        raise InvalidInputError.saying(where, problem, name=place.name, did_you_mean=list(alike))
     for found in alike.values():
         return place_meant(domain, found, field=where, gazetteer=gazetteer)
-    if domain.streets is None:
-        raise unknown
-    if gazetteer is not None:
-        lon, lat = gazetteer.find(text, field=where)
+    names = [one.name for one in places if one.name is not None]
+    if gazetteer is not None and domain.streets is not None:
+        lon, lat = gazetteer.find(text, field=where, name=place.name, names=names)
         return replace(place, name=place.name or text.strip(), node=None, lat=lat, lon=lon)
-    expected = f"LAT,LON such as {example_text(domain)}, the id of a junction, or the name of a place in --places"
-    near = difflib.get_close_matches(text, [one.name for one in places if one.name is not None], 3)
-    hint = f" (the nearest are {listing(near)})" if near else ""
-    raise InvalidInputError(where, expected + hint, text)
+    near = similar_names(text, names)
+    if domain.streets is None and not near:
+        raise unknown
+    problem = f"{shorten(text)} was not found."
+    if not near:
+        problem += f" Write LAT,LON such as {example_text(domain)}, the id of a junction, or the name of a place."
+    raise InvalidInputError.saying(where, problem, name=place.name, did_you_mean=near)
 
 
 def typed_coordinates(text: str) -> tuple[float, float] | None:
@@ -199,8 +208,8 @@ def _located_by_coordinates(
 ) -> Located:
     typed = f"{lat},{lon}"
     if domain.grid is not None and domain.grid.anchor is not None:
-        who = where if place.name is None else f"{where}: {place.name}"
-        return Located(_free_cell(domain.grid, domain.grid.anchor, lat, lon, who), str(place), place.name, origin=where)
+        cell = _free_cell(domain.grid, domain.grid.anchor, lat, lon, where, place.name)
+        return Located(cell, str(place), place.name, origin=where)
     if domain.streets is None:
         raise InvalidInputError(where, "the label of a node: only street networks know latitude and longitude", typed)
 
@@ -208,16 +217,22 @@ def _located_by_coordinates(
         return snap(domain, lonlat) if doors is None else doors.find(lonlat)
 
     furthest, what = max(FURTHEST_M, far_m), "junction" if doors is None else "street"
-    found = nearest((lon, lat)) if _is_on_earth(lat, lon) else None
+    is_flight = domain.streets.kinds == (AIR,)
+    if is_flight:
+        what = "point where one can fly"
+        # Of a free cell every point is nearer than this to its middle, or to the moves that cross there.
+        far_m = min(far_m, float(domain.streets.lengths.min()) * (math.sqrt(0.5) if doors is None else 0.5))
+    found, meant = nearest((lon, lat)) if _is_on_earth(lat, lon) else None, list[str]()
     if found is None or found.distance_m > furthest:
         if _is_on_earth(lon, lat) and nearest((lat, lon)).distance_m <= furthest:
-            expected = f"latitude first; this looks like longitude,latitude, so write {lon},{lat}"
+            problem = f"{typed} is off the map. The latitude comes first, then the longitude."
+            meant = [f"{lon},{lat}"]
         elif found is None:
-            expected = "a latitude from -90 to 90, then a longitude from -180 to 180"
+            problem = f"{typed} is nowhere. A latitude is from -90 to 90, a longitude from -180 to 180."
         else:
-            span = span_text(domain.streets)
-            expected = f"a point on the map, at most {furthest / 1000:g} km from a {what} ({span})"
-        raise InvalidInputError(where if place.name is None else f"{where}: {place.name}", expected, typed)
+            away, span = f"{found.distance_m / 1000:.1f} km", span_text(domain.streets)
+            problem = f"{typed} is outside the map ({span}): the nearest {what} is {away} away."
+        raise InvalidInputError.saying(where, problem, name=place.name, did_you_mean=meant)
     name, label = f"nearest {what}", domain.label(found.node) if found.node is not None else str(place)
     if isinstance(found, Snap):
         door = Door((lon, lat), found.distance_m, node=found.node)
@@ -226,6 +241,9 @@ def _located_by_coordinates(
         door = found
         name += f" {street}" if (street := domain.streets.name(found.edges[0])) else ""
     warning = f"{place}: {name} is {found.distance_m:.0f} m away" if found.distance_m > far_m else None
+    if warning is not None and is_flight:
+        what = f"the nearest point where one can fly is {found.distance_m:.0f} m away"
+        warning = f"{place} is in a no-fly zone, outside the area, or at the edge of one: {what}"
     return Located(label, str(place), place.name, found.distance_m, warning, where, (lon, lat), door)
 
 
@@ -244,20 +262,23 @@ def open_located(domain: Domain, located: Sequence[Located]) -> tuple[Domain, li
     ]
 
 
-def _free_cell(grid: Grid, anchor: Anchor, lat: float, lon: float, where: str) -> tuple[int, int]:
+def _free_cell(grid: Grid, anchor: Anchor, lat: float, lon: float, where: str, name: str | None) -> tuple[int, int]:
     """The cell around a point on earth; raises when it is blocked, and says which free one is nearest."""
     row, col = anchor.cell_at(lat, lon) if _is_on_earth(lat, lon) else (-1, -1)
     if not (0 <= row < grid.height and 0 <= col < grid.width):
         (west, north), (east, south) = anchor.lonlat([[0, 0], [grid.height, grid.width]]).tolist()
         span = f"latitude {south:.5f} to {north:.5f}, longitude {west:.5f} to {east:.5f}"
-        raise InvalidInputError(where, f"a point on the map ({span})", f"{lat},{lon}")
+        raise InvalidInputError.saying(where, f"{lat},{lon} is outside the map ({span}).", name=name)
     if not grid.free[row, col]:
         away = np.hypot(*(grid.cells - (row, col)).T)
         nearest = grid.cell(int(np.argmin(away)))
         metres = float(away.min()) * anchor.cell_m
-        free = f"{label_text(nearest)} is free, {metres:.0f} m away"
-        expected = f"a point in a free cell; {row},{col} is inside a wall, and {free}"
-        raise InvalidInputError(where, expected, f"{lat},{lon}")
+        ((free_lon, free_lat),) = anchor.lonlat([[nearest[0] + 0.5, nearest[1] + 0.5]]).tolist()
+        problem = (
+            f"one cannot go to {lat},{lon}: cell {row},{col} is inside a wall. The nearest free cell is "
+            f"{label_text(nearest)}, {metres:.0f} m away."
+        )
+        raise InvalidInputError.saying(where, problem, name=name, did_you_mean=[f"{free_lat:.6f},{free_lon:.6f}"])
     return row, col
 
 
@@ -265,7 +286,7 @@ def _is_on_earth(lat: float, lon: float) -> bool:
     return abs(lat) <= 90 and abs(lon) <= 180
 
 
-_REMEDY = "choose another place, or rebuild the network with `veilroute streets --connected`"
+_REMEDY = "Choose another place, or rebuild the network with `veilroute streets --connected`"
 
 
 def check_distinct(domain: Domain, start: Located, goal: Located, candidates: Sequence[Located]) -> None:
@@ -284,11 +305,30 @@ def check_distinct(domain: Domain, start: Located, goal: Located, candidates: Se
             other = end
         if other is not place:
             both = f"{other.text} and {place.text} are both at {_whereabouts(domain, place)}"
-            expected = (
-                f"candidates away from start and goal, each once; {both}: leave one out, or move it along the street"
-            )
-            problems.add(InvalidInputError(place.origin, expected))
+            problem = f"{both}. Leave one of them out, or move it along the street."
+            problems.add(_about(place, InvalidInputError.saying(place.origin, problem)))
     problems.raise_all()
+
+
+def _about(place: Located, error: InvalidInputError) -> InvalidInputError:
+    """An error whose sentence has the name of the place already."""
+    error.name = place.name
+    return error
+
+
+def shared_doors(domain: Domain, candidates: Sequence[Located]) -> list[str]:
+    """A line for each spot at which several candidates are, under names of their own; of many the first ones."""
+    names: dict[int, list[str]] = {}
+    for place in candidates:
+        if domain.has_label(place.label):
+            names.setdefault(domain.node(place.label), []).append(place.text)
+    shared = [each for each in (list(dict.fromkeys(texts)) for texts in names.values()) if len(each) > 1]
+    lines = [
+        f"{listing(each)} are at one door: an observer who works out the door has found them all"
+        for each in shared[:_MOST_DOORS]
+    ]
+    more = len(shared) - _MOST_DOORS
+    return lines + ([f"and at {more} more doors there are several candidates as well"] if more > 0 else [])
 
 
 def _whereabouts(domain: Domain, place: Located) -> str:
@@ -304,8 +344,8 @@ def check_way(domain: Domain, start: Located, goal: Located) -> None:
         return
     check_joined(domain, start, [goal])
     parted = f"one-way streets leave no way from {start.text} to {goal.text}"
-    expected = f"a place that can be reached from the start; {parted}, though there is one against their direction"
-    raise InvalidInputError(goal.origin, f"{expected}: {_REMEDY}")
+    problem = f"{parted}, though there is one against their direction. {_REMEDY}."
+    raise _about(goal, InvalidInputError.saying(goal.origin, problem))
 
 
 def check_joined(domain: Domain, start: Located, others: Sequence[Located]) -> None:
@@ -325,7 +365,7 @@ def check_joined(domain: Domain, start: Located, others: Sequence[Located]) -> N
         is_junction = lost.door is None or lost.door.node is not None
         here = f" ({_whereabouts(domain, lost)})" if is_junction else ""
         where = f"{lost.text}{here} is on a part of the network that is not connected to"
-        problems.add(InvalidInputError(lost.origin, f"connected places; {where} {joined.text}: {_REMEDY}"))
+        problems.add(_about(lost, InvalidInputError.saying(lost.origin, f"{where} {joined.text}. {_REMEDY}.")))
         if lost is start:
             break
     problems.raise_all()

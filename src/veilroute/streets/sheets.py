@@ -4,6 +4,7 @@ A playbook may be known to everybody, so the sheets of all its classes may be, t
 :func:`route_itinerary` from the one route that :meth:`Playbook.route_for` looks up.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ from veilroute.streets.directions import Itinerary, Step, directions, directions
 from veilroute.streets.stops import Schedule, Stops
 
 UNDECIDED = "No way on keeps enough places possible. Nobody chose beforehand: `veilroute replan` says who is exposed."
+_MOST_ROADS = 3  # of a street that are told of one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +134,14 @@ def detour_parts(playbook: Playbook, entry: Replan, domain: Domain | None = None
 
 def closed_text(playbook: Playbook, closure: Closure) -> str:
     """What is not as it was, in words: ``Main Street (A to B) is closed``."""
-    domain, texts = playbook.problem.domain, []
+    domain, texts = playbook.problem.domain, list[str]()
+    called = [_street_between(domain, *pair) for pair in closure.roads]
+    many = {street: count for street, count in Counter(called).items() if street and count > _MOST_ROADS}
+    texts += [f"{street} ({count} roads)" for street, count in many.items()]
     for tail, head in (*closure.roads, *closure.one_way):
-        nodes = domain.node(tail), domain.node(head)
-        edge = max(edge_number(domain, *nodes), edge_number(domain, *nodes[::-1]))
-        street = "" if domain.streets is None or edge < 0 else domain.streets.name(edge)
+        street = _street_between(domain, tail, head)
+        if street in many and (tail, head) in closure.roads:
+            continue
         ends = f"{playbook.name(tail)} to {playbook.name(head)}"
         texts.append(f"{street} ({ends})" if street else f"the road from {ends}")
         if (tail, head) not in closure.roads:
@@ -145,6 +150,13 @@ def closed_text(playbook: Playbook, closure: Closure) -> str:
     told = f"{', '.join(texts)} {'is' if len(texts) == 1 else 'are'} closed" if texts else ""
     costs = f"{len(closure.costs)} edges cost something else" if closure.costs else ""
     return " and ".join(part for part in (told, costs) if part) or "nothing is closed"
+
+
+def _street_between(domain: Domain, tail: Label, head: Label) -> str:
+    """The name of the street between two nodes, empty where it has none."""
+    nodes = domain.node(tail), domain.node(head)
+    edge = max(edge_number(domain, *nodes), edge_number(domain, *nodes[::-1]))
+    return "" if domain.streets is None or edge < 0 else domain.streets.name(edge)
 
 
 def chosen_trips(playbook: Playbook, trip: int | None) -> Sequence[int]:

@@ -30,7 +30,7 @@ from veilroute.app.requests import (
     texts_of,
 )
 from veilroute.base.checks import is_number
-from veilroute.base.errors import InvalidInputError, Problems
+from veilroute.base.errors import InvalidInputError, Issue, Problems
 from veilroute.studio import tasks
 from veilroute.studio.files import KINDS as FILE_KINDS
 from veilroute.studio.store import STATES, Job, StoredFile
@@ -129,7 +129,7 @@ class Leaf:
             return PATTERNS[self.key][1]
         if self.kinds:
             return "the id of a file, or JOB/NAME of a result"
-        types, bounds = _types(self.type), f"from {self.bounds[0]:g} to {self.bounds[1]:g}"
+        types, bounds = _types(self.type), "from {:,.12g} to {:,.12g}".format(*self.bounds)
         if bool in types:
             return "true or false"
         if str not in types:
@@ -165,7 +165,7 @@ class Leaf:
         """One value, or one of a list."""
         if isinstance(item, int | float) and not isinstance(item, bool):
             if not is_number(item, *self.bounds):
-                raise InvalidInputError(where, f"a number from {self.bounds[0]:g} to {self.bounds[1]:g}", item)
+                raise InvalidInputError(where, "a number from {:,.12g} to {:,.12g}".format(*self.bounds), item)
             item = repr(item) if str in _types(self.type) else item
         if isinstance(item, str):
             if self.key == "untils" and item in ("inf", "end"):
@@ -374,8 +374,8 @@ def _unknown(given: str, known: Kind) -> InvalidInputError:
     where, _, key = f"params.{given}".rpartition(".")
     within = [name.rpartition(".")[2] for name in known.names if f"params.{name}".rpartition(".")[0] == where]
     near = difflib.get_close_matches(key, within, 1, 0.6)
-    hint = f"did you mean {near[0]}?" if near else f"the keys are {', '.join(sorted(within))}"
-    return InvalidInputError(f"{where}.{key}", f"a key that is known; {hint}", did_you_mean=near)
+    known_keys = "." if near else f"; the keys are {', '.join(sorted(within))}"
+    return InvalidInputError(f"{where}.{key}", f"a key that is known{known_keys}", did_you_mean=near)
 
 
 def _check_together(kind: str, values: dict[str, Any], inputs: Mapping[str, Input], limit_s: float) -> None:
@@ -425,19 +425,6 @@ def plain(request: Any) -> dict[str, Any]:
 
 
 # The description of /api
-
-
-@dataclass(frozen=True)
-class Issue:  # merged: base.errors.Issue
-    """One thing that is wrong with what somebody gave."""
-
-    what: str
-    file: str | None
-    row: int | None
-    column: str | None
-    field: str | None
-    name: str | None
-    did_you_mean: list[str]
 
 
 @dataclass(frozen=True)

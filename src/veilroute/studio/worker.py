@@ -8,7 +8,6 @@ import ctypes
 import errno
 import os
 import queue
-import re
 import shutil
 import signal
 import sys
@@ -17,6 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,10 +25,12 @@ import orjson
 from veilroute.base.errors import (
     FileFormatError,
     InvalidInputError,
+    Issue,
     ManyProblemsError,
     NotAnonymizedError,
     UnsafeLedgerError,
     VeilrouteError,
+    issues_of,
 )
 from veilroute.base.io import dump_canonical, parse_json, read_bytes, write_file
 from veilroute.base.run import Progress, Run
@@ -39,7 +41,6 @@ from veilroute_start import forbid_core_dumps
 
 _REPORT_EVERY_S = 0.1
 _MOST_WRITTEN = 4 * 2**30  # bytes of one file
-_IN_A_FILE = re.compile(r"(?P<file>.+), line (?P<row>\d+)", re.ASCII)
 _BROKEN = "the job failed in a way that nobody has foreseen; the studio's data folder has a trace of it"
 
 
@@ -154,7 +155,7 @@ class Attempt:
         except KeyboardInterrupt:
             state, self.exit_code = "cancelled", INTERRUPTED
         except VeilrouteError as caught:
-            error, problems, self.exit_code = _line(caught), issues_of(caught), _code(caught)
+            error, problems, self.exit_code = _line(caught), _problems(caught), _code(caught)
         except (MemoryError, RecursionError, OSError) as caught:
             error, self.exit_code = _system_line(caught), BAD_INPUT
         except Exception:
@@ -244,6 +245,12 @@ def _line(error: VeilrouteError) -> str:
     return f"{count} problems; the first: {first}" if more else first
 
 
+def _problems(error: VeilrouteError) -> list[dict[str, Any]]:
+    """What an error says, thing by thing, as data."""
+    issues = issues_of(error) if isinstance(error, InvalidInputError) else (Issue(str(error)),)
+    return [asdict(issue) for issue in issues]
+
+
 def _system_line(error: MemoryError | RecursionError | OSError) -> str:
     """What is not the fault of our code, in one line."""
     if isinstance(error, RecursionError):
@@ -257,24 +264,6 @@ def _code(error: VeilrouteError) -> int:
     if isinstance(error, NotAnonymizedError):
         return NOTHING_ANONYMIZED
     return VIOLATED if isinstance(error, UnsafeLedgerError) else BAD_INPUT
-
-
-def issues_of(error: VeilrouteError) -> list[dict[str, Any]]:  # merged: base.errors.issues_of
-    """What an error says, thing by thing, as data."""
-    if isinstance(error, ManyProblemsError):
-        return [issue for problem in error.problems for issue in issues_of(problem)]
-    found: dict[str, Any] = {"what": str(error), "file": None, "row": None, "column": None, "field": None, "name": None}
-    found["did_you_mean"] = list(getattr(error, "did_you_mean", ()))
-    if isinstance(error, InvalidInputError):
-        found["what"] = getattr(error, "problem", str(error).removeprefix(f"{error.field}: "))
-        place = _IN_A_FILE.fullmatch(error.field)
-        if place is not None:
-            found |= {"file": place["file"], "row": int(place["row"])}
-        elif isinstance(error, FileFormatError):
-            found |= {"file": error.field, "row": error.line}
-        else:
-            found["field"] = error.field
-    return [found]
 
 
 def _check_paths(path: Path) -> None:

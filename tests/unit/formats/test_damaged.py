@@ -254,7 +254,7 @@ SPECIAL: dict[str, list[tuple[str | None, str, str]]] = {
     "places": [
         (SHOPS[18:], "", "no places"), ("name,lat,lon,role\n", "", "line 1"),
         ("name,lat,lon", "name,lat,width", "line 1"), ("t,60.17,24.93,start", "t,60,17,24,93,", "line 2"),
-        ("60.17,", "91°61'N,", "line 2: lat"), ("t,60.17,24.93", "t,24.93 E,60.17 N", "line 2: lat"),
+        ("60.17,", "91°61'N,", "line 2, Depot: lat"), ("t,60.17,24.93", "t,24.93 E,60.17 N", "line 2, Depot: lat"),
         ("24.93", "", "line 2"), ("Forum", "", "line 4"), ("Forum", "Depot", "line 4"),
         ("candidate", "start", "line 4"), ("Forum", '"Forum', "line"), ("Forum", "F\x1b[31m", "line 4"),
         ("name,", "name;;", "line 1"),

@@ -12,9 +12,11 @@ import pytest
 import sound_files as sf
 import veilroute as vr
 from sound_files import PLACES, Writer, collection, feature, geopackage, raw, table, workbook, write
+from street_samples import little_town
+from veilroute.base.errors import Issue, issues_of
 from veilroute.domain import great_circle_m
-from veilroute.formats import read_places
-from veilroute.streets import Place
+from veilroute.formats import read_places, scan_places
+from veilroute.streets import AddressBook, Gazetteer, Place, locate
 
 
 def in_seconds(value: float) -> str:
@@ -132,7 +134,7 @@ def test_all_problems_are_told_at_once_up_to_twenty(tmp_path: Path) -> None:
 )
 def test_geopackages_with_something_else(tmp_path: Path, write: Writer, word: str) -> None:
     write(tmp_path / "a.gpkg")
-    with pytest.raises(vr.FileFormatError, match=rf"a\.gpkg: .*{word}"):
+    with pytest.raises(vr.FileFormatError, match=rf"a\.gpkg[:,] .*{word}"):
         read_places(tmp_path / "a.gpkg")
 
 
@@ -157,3 +159,34 @@ def test_a_row_beyond_the_last_of_a_sheet_is_damage(tmp_path: Path) -> None:
             damaged.writestr(name, part.replace(b'<row r="2"', b'<row r="4000000000"'))
     with pytest.raises(vr.FileFormatError, match="damaged"):
         read_places(path)
+
+
+def test_problems_are_data(tmp_path: Path) -> None:
+    """Where each is, what it is about, and what could be typed instead; the good rows are not lost."""
+    rows = ["Depot,Rantatie,,", "Clinic,Keskuskattu,,", "Bank,,60.17,", "Depot,Itätie,,", "Bar,,91,24.9"]
+    path = write(tmp_path, "a.csv", "\n".join(["name,address,lat,lon", *rows]) + "\n")
+    places, problems = scan_places(path)
+    assert [str(place) for place in places] == ["Depot", "Clinic", "Bar"]
+    town = little_town()
+    gazetteer = Gazetteer(town, AddressBook)
+    for place in places:
+        with problems.collecting():
+            locate(town, place, field="--places", gazetteer=gazetteer)
+    with pytest.raises(vr.ManyProblemsError) as caught:
+        problems.raise_all()
+    clinic, bank, depot, bar = issues_of(caught.value)
+    assert clinic == Issue("'Keskuskattu' was not found.", str(path), 3, name="Clinic", did_you_mean=("Keskuskatu",))
+    assert str(caught.value).startswith(
+        f"{path}, line 3, Clinic: 'Keskuskattu' was not found. Did you mean 'Keskuskatu'?\n"
+    )
+    assert (bank.row, bank.column, bank.name) == (4, "lon", "Bank")
+    assert (depot.row, depot.column, "line 2" in depot.what) == (5, "name", True)
+    assert (bar.file, bar.row, bar.name) == (str(path), 6, "Bar")
+    assert issues_of(vr.InvalidInputError("--start", "a place", 3)) == (
+        Issue("expected a place, got 3", field="--start"),
+    )
+    path = write(tmp_path, "a.geojson", collection(feature("Point", [24.9, 61.0], name="Far")))
+    with pytest.raises(vr.InvalidInputError) as single:
+        locate(town, read_places(path)[0], field="--places")
+    (issue,) = issues_of(single.value)
+    assert (issue.file, issue.row, issue.field, issue.name) == (str(path), None, "features[0]", "Far")

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from map_server import ARENA, CATALOGUE, OFFERED, MapServer, make_zip
 from veilroute import DownloadError, InvalidInputError
 from veilroute.cli import app
 from veilroute.maps import MapStore, fetch_sets
+
+
+class Result(NamedTuple):
+    """What a command printed, and what it raised."""
+
+    stdout: str
+    stderr: str
+    exception: Exception | None
+    exit_code: int
+
 
 Run = Callable[..., Result]
 ALTERED = make_zip({"arena.map": ARENA.replace(b"@", b".", 1)})
@@ -26,7 +38,17 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("COLUMNS", "120")
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
-    return lambda *words: CliRunner().invoke(app, list(words))
+
+    def invoke(*words: str) -> Result:
+        raised, code = None, 1
+        with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+            try:
+                code = app(list(words), exit_on_error=False, print_error=False)
+            except Exception as error:
+                raised = error
+        return Result(out.getvalue(), err.getvalue(), raised, code)
+
+    return invoke
 
 
 def files_below(folder: Path) -> list[str]:

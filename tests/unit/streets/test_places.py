@@ -7,8 +7,19 @@ import pytest
 
 import veilroute as vr
 from street_samples import little_town, place
-from veilroute.domain import great_circle_m, street_domain
-from veilroute.streets import Located, Place, check_distinct, check_joined, check_way, locate, snap
+from veilroute.domain import Zone, great_circle_m, street_domain
+from veilroute.domain.free_flight import free_flight
+from veilroute.streets import (
+    DoorFinder,
+    Located,
+    Place,
+    check_distinct,
+    check_joined,
+    check_way,
+    locate,
+    shared_doors,
+    snap,
+)
 
 TOWN = little_town()
 LON, LAT = place(107)
@@ -54,8 +65,8 @@ def test_names_of_places_go_before_ids() -> None:
     assert locate(TOWN, "Kamppi", field="--start", places=places) == find(places[0])
     for text, label in (("Forum", 102), ("101", 103)):
         assert locate(TOWN, text, field="--goal", places=places).label == label
-    for text in ("kamppi square", "7"):
-        with pytest.raises(vr.InvalidInputError, match="^--goal: expected LAT,LON .* the name of a place"):
+    for text, word in (("kampi", "Did you mean 'Kamppi'"), ("7", "Write LAT,LON .* the name of a place")):
+        with pytest.raises(vr.InvalidInputError, match=f"^--goal: '{text}' was not found. {word}"):
             locate(TOWN, text, field="--goal", places=places)
 
 
@@ -63,7 +74,7 @@ def test_a_warning_beyond_a_distance_and_two_kilometres_at_most() -> None:
     # A hundred-thousandth of a degree of latitude is 1.11 m; the northernmost street is at 60.172.
     near, far = Place("Kamppi", 60.17289, 24.94), Place("Kamppi", 60.17291, 24.94)
     assert find(near).warning is None and "101 m" in (find(far).warning or "") and find(far, far_m=102).warning is None
-    with pytest.raises(vr.InvalidInputError, match=f"at most 2 km from a junction .{SPAN}"):
+    with pytest.raises(vr.InvalidInputError, match=f"outside the map .{SPAN}.: the nearest junction is 2.0 km away"):
         find("60.1901,24.94")
     assert find("60.1901,24.94", far_m=2500).label == 101
 
@@ -72,8 +83,8 @@ def test_a_warning_beyond_a_distance_and_two_kilometres_at_most() -> None:
     ("text", "word"),
     [
         *((text, SPAN) for text in ("60.3,24.94", "0,0", "60.171,-24.944")),
-        ("24.944,60.171", r"so write 60\.171,24\.944"),
-        *((text, "a latitude from -90 to 90") for text in ("91,24.94", "-90.01,0", "60.17,181")),
+        ("24.944,60.171", r"latitude comes first.*'60\.171,24\.944'"),
+        *((text, "A latitude is from -90 to 90") for text in ("91,24.94", "-90.01,0", "60.17,181")),
     ],
 )
 def test_off_the_map_or_the_wrong_way_round(text: str, word: str) -> None:
@@ -132,8 +143,8 @@ def test_a_way_from_start_to_goal_and_to_the_candidates() -> None:
     pier, quay = (spot("f", "Pier", origin=origin) for origin in ("--goal", "--start"))
     for start, goal, word in (
         (spot("d", "Depot"), spot("b", origin="--goal"), "--goal: .*from Depot to b"),
-        (spot("a"), pier, r"--goal: .*Pier \(junction f\) .*not connected to a:"),
-        (quay, spot("a"), r"--start: .*Pier \(junction f\) .*not connected to a:"),
+        (spot("a"), pier, r"--goal: .*Pier \(junction f\) .*not connected to a\."),
+        (quay, spot("a"), r"--start: .*Pier \(junction f\) .*not connected to a\."),
     ):
         with pytest.raises(vr.InvalidInputError, match=word):
             check_way(domain, start, goal)
@@ -155,3 +166,20 @@ def test_two_places_at_one_junction() -> None:
     ):
         with pytest.raises(vr.InvalidInputError, match=word):
             check_distinct(islands(), start, gate, candidates)
+
+
+def test_candidates_at_one_door_are_said_by_name() -> None:
+    told = shared_doors(islands(), [spot("b", "Bank"), spot("c"), spot("b", "Baker"), spot("c")])
+    assert len(told) == 1 and told[0].startswith("Bank, Baker are at one door")
+
+
+def test_a_place_where_one_cannot_fly() -> None:
+    """A lattice with points 20 m apart, and a hole of three by three of them."""
+    ring = np.array([(0, 0), (0.004, 0), (0.004, 0.004), (0, 0.004)])
+    hole = np.array([(0.001, 0.001), (0.002, 0.001), (0.002, 0.002), (0.001, 0.002)])
+    sky = free_flight([Zone("area", (ring,))], [Zone("hospital", (hole,))], cell=20).domain
+    for doors in (None, DoorFinder(sky)):
+        inside = locate(sky, Place("Roof", 0.0015, 0.0015), field="--x", doors=doors)
+        assert inside.warning is not None and inside.warning.startswith("Roof is in a no-fly zone")
+        for lat, lon in ((0.003, 0.003), (0.00305, 0.00312), (0.0005, 0.0021)):
+            assert locate(sky, Place("Yard", lat, lon), field="--x", doors=doors).warning is None

@@ -39,7 +39,7 @@ class TestChecks:
             ("plan", {}, "params.source"),
             ("plan", {"source": MAP, "secret": "x"}, "a key that is known"),
             ("plan", {"source": MAP, "options": {"transit": "x"}}, "params.options.transit"),
-            ("plan", {"source": MAP, "options": {"statr": "x"}}, "did you mean start?"),
+            ("plan", {"source": MAP, "options": {"statr": "x"}}, "Did you mean 'start'?"),
             ("plan", {"source": MAP, "options": "x"}, "params"),
             ("plan", {"source": "../" + MAP}, "params.source"),
             ("plan", {"source": BOOK}, "of the kind map"),
