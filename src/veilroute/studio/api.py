@@ -46,7 +46,7 @@ _USUAL_S = {"plan": 60.0, "frontier": 20.0}
 _TYPED = ("asked", "problem", "public")  # parts of requests whose keys clients give without their name
 
 #: Keys that are not for clients: they reach out of the studio, write into files, or are of use with secrets only.
-CLOSED = ("method.workers", "method.options", "ledger.enter", "against", "occasion", "date")
+CLOSED = ("method.workers", "method.options", "ledger.enter", "against", "pad_to", "occasion", "date")
 
 _MEASURES = ("cost", "driving", "walking", "straight")
 CHOICES: Mapping[str, tuple[str, ...]] = {

@@ -80,6 +80,7 @@ class TestChecks:
             ("plan", "ledger.enter"),  # which would write into a file of somebody
             ("frontier", "playbooks"),
             ("fleet", "key"),  # a secret
+            ("fleet", "pad_to"),  # draws for show need a key, and two draws without one leak
             ("fleet", "out"),
             ("fleet", "ledger"),
             ("export", "out"),
