@@ -97,7 +97,7 @@ class TestJobs:
         assert {"fleet.json", "day.json", "report.pdf"} <= set(day["results"])
         assert server.result(day["id"], "fleet.json")["touched"] == [1]
         wrong = server.run("fleet", playbook=book, touched=[99], vehicles=2)
-        assert (wrong["state"], "--touched" in wrong["error"]) == ("failed", True)
+        assert (wrong["state"], wrong["error"].startswith("touched: ")) == ("failed", True)
         (tmp_path / "book.json").write_bytes(server.ask("GET", f"/api/jobs/{book.replace('/', '/results/')}").body)
         assert command("ledger", "new", "week.jsonl").code == 0
         assert command("ledger", "add", "week.jsonl", "book.json").code == 0
@@ -119,6 +119,23 @@ class TestJobs:
         assert (job["state"], job["exit_code"]) == ("done", 3)
         assert set(job["results"]) == {"plan.json", "playbook.json", "scene.json"}
         assert server.ask("DELETE", f"/api/files/{source}").status == 204
+
+    def test_all_problems_of_a_table_are_data_with_rows_before_anything_is_planned(self, server: Server) -> None:
+        source = server.file("small.map", SMALL)
+        rows = ["name,node,role", 'Depot,"0,0",start', 'Anna,"0,2",', 'Bert,"9,9",', 'Cem,"1,1",', "Dora,nowhere,"]
+        table = server.file("Kunden.csv", "\n".join(rows).encode())
+        for kind in ("check", "plan"):
+            job = server.run(kind, map=source, places=table)
+            assert (job["state"], job["results"], job["exit_code"]) == ("failed", [], 2)
+            assert [(one["file"], one["row"]) for one in job["problems"]] == [("Kunden.csv", row) for row in (4, 5, 6)]
+            assert all(one["what"] and "did_you_mean" in one for one in job["problems"])
+            assert job["error"].startswith("3 problems; the first: Kunden.csv, line 4")
+            assert "--" not in job["error"]
+            assert "\n" not in job["error"]
+        right = server.file("Kunden.csv", "\n".join(rows[:3]).encode())
+        job = server.run("check", map=source, places=right, goal="0,4")
+        assert (job["state"], job["problems"]) == ("done", [])
+        assert [place["name"] for place in server.result(job["id"], "check.json")["places"]] == ["Anna"]
 
     def test_a_full_queue_says_so_and_cancelling_keeps_the_best_so_far(
         self, server: Server, long_instance: bytes
@@ -307,7 +324,8 @@ class TestRefusals:
             if answer.status == 202:
                 job = server.wait(answer.json["id"])
                 assert (job["state"], job["exit_code"]) == ("failed", 2)
-                assert "--start" in job["error"]
+                assert job["error"].startswith("start: ")
+                assert [problem["field"] for problem in job["problems"]] == ["start"]
             else:
                 assert answer.status == 422
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -590,3 +591,18 @@ def values(request: Any) -> Iterator[tuple[str, str, Any]]:
         spec = getattr(request, part)
         for each in fields(spec):
             yield part, each.name, getattr(spec, each.name)
+
+
+@cache
+def texts_of(kind: type) -> dict[str, str]:
+    """The text below each field of a dataclass, or of one that it is made from."""
+    import ast
+    import inspect
+
+    found = {name: text for base in kind.__bases__ if is_dataclass(base) for name, text in texts_of(base).items()}
+    (node,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(node, ast.ClassDef)
+    for one, following in zip(node.body, node.body[1:], strict=False):
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and isinstance(following, ast.Expr):
+            found[one.target.id] = str(ast.literal_eval(following.value))
+    return found

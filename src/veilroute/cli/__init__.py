@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from veilroute.cli.route import SENTENCES
     from veilroute.cli.serve import write_down_address
     from veilroute.cli.summaries import headline
-    from veilroute.cli.worker import Attempt, Interrupts
 
 # For the house and its tests; what is for users is in __all__. Each is imported when it is wanted.
 __getattr__ = lazy_names(__name__, __file__)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from functools import cache
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 from cyclopts import App, Parameter
 
 from veilroute.app.problem_file import is_problem_file, overlay, override, read_problem
-from veilroute.app.requests import sections
+from veilroute.app.requests import sections, texts_of
 from veilroute.base.errors import InvalidInputError
 from veilroute.cli.keys import heading, names_of
 
@@ -49,18 +47,6 @@ SetOption = Annotated[
         name="--set", negative=(), group=heading("Method"), help="KEY=VALUE for any key of a problem file; repeatable."
     ),
 ]
-
-
-@cache
-def texts_of(kind: type) -> dict[str, str]:
-    """The text below each field of a dataclass, or of one that it is made from."""
-    found = {name: text for base in kind.__bases__ if is_dataclass(base) for name, text in texts_of(base).items()}
-    (node,) = ast.parse(inspect.getsource(kind)).body
-    assert isinstance(node, ast.ClassDef)
-    for one, following in zip(node.body, node.body[1:], strict=False):
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and isinstance(following, ast.Expr):
-            found[one.target.id] = str(ast.literal_eval(following.value))
-    return found
 
 
 def takes_request(

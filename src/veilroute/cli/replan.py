@@ -8,12 +8,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from veilroute.app.replan import ReplanDayResult, ReplanResult, check_replan_file, replan, replan_day
-from veilroute.app.requests import ReplanDayRequest, ReplanRequest
+from veilroute.app.requests import ReplanDayRequest, ReplanRequest, texts_of
 from veilroute.auditing.verdicts import ClaimVerdict
 from veilroute.auditing.verdicts import number as count
 from veilroute.base.errors import InvalidInputError, listing
 from veilroute.cli.console import DONE, NOTHING_ANONYMIZED, VIOLATED, JsonOption, emit, emit_json, remark, running
-from veilroute.cli.options import PlaybookArgument, takes_request, texts_of
+from veilroute.cli.options import PlaybookArgument, takes_request
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label
 from veilroute.model.closure import GIVE_UP, GO_ON, Replan, Way

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _MB = 2**20
-_WORKER = (sys.executable, "-m", "veilroute.cli.worker")
+_WORKER = (sys.executable, "-m", "veilroute.studio.worker")
 
 
 def run_serve(

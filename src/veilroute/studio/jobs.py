@@ -7,6 +7,7 @@ watches its memory and its time. A worker that dies takes its job's attempt with
 import asyncio
 import logging
 import os
+import re
 import shutil
 import signal
 import time
@@ -19,9 +20,8 @@ from typing import Any
 import orjson
 
 from veilroute.base.errors import InvalidInputError, VeilrouteError, one_line
-from veilroute.studio.commands import make_work
+from veilroute.studio.api import REF, Asked, plain, read_job
 from veilroute.studio.files import clean_name
-from veilroute.studio.schema import REF, refs_of
 from veilroute.studio.store import RESUMABLE, Job, Store
 
 _LINE = 2**20
@@ -29,7 +29,7 @@ _WATCH_EVERY_S = 0.25
 _AFTER_SCENE_S = 4.0
 _MOST_REMARKS = 50
 _MOST_WAITING = 256
-_MANY_PLACES = 200
+_QUOTED = re.compile(r"`([a-z_]+)`")  # keys of requests, within a sentence
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 Event = tuple[str, dict[str, Any]]
@@ -63,6 +63,20 @@ class _Running:
     cancel_asked: float | None = None
     num_signals: int = 0
     verdict: str | None = None  #: why the server ended the worker
+    remarks: list[str] = field(default_factory=list)  #: what the job has to say that is no error
+    names: dict[str, str] = field(default_factory=dict)  #: what its owner calls each file that the worker has
+
+    def remark(self, line: str) -> None:
+        """Keep a line, once."""
+        line = self.named(line)
+        if line not in self.remarks:
+            self.remarks = [*self.remarks, line][-_MOST_REMARKS:]
+
+    def named(self, line: str) -> str:
+        """A line with files called as their owner calls them, in plain words."""
+        for alias, name in self.names.items():
+            line = line.replace(alias, name)
+        return one_line(_QUOTED.sub(r"\1", line))
 
 
 class Worker:
@@ -160,17 +174,18 @@ class Supervisor:
 
     # What the server asks for
 
-    def submit(self, kind: str, params: dict[str, Any], key: str | None) -> Job | None:
-        """Queue a job; nothing where the queue is full."""
-        # Made here once, so that what the tables of the schema cannot tell is refused at once too.
-        make_work(kind, params, self._suffix_of, self.limits.time_s)
-        if params.get("time_limit_s", 0) > self.limits.time_s:
-            raise InvalidInputError("params.time_limit_s", f"at most {self.limits.time_s:g} s", params["time_limit_s"])
-        job = self.store.add_job(kind, params, self._key(kind, params, key), self.limits.queue)
+    def submit(self, kind: object, params: object, key: str | None) -> Job | None:
+        """Queue a job that was asked for; nothing where the queue is full."""
+        asked = self._read(kind, params)
+        assert isinstance(params, dict)  # which was just checked
+        job = self.store.add_job(asked.kind, params, self._key(asked, key), self.limits.queue)
         self._wake.set()
         return job
 
-    def _key(self, kind: str, params: dict[str, Any], key: str | None) -> str | None:
+    def _read(self, kind: object, params: object) -> Asked:
+        return read_job(kind, params, self.kind_of, self._suffix_of, self.limits.time_s)
+
+    def _key(self, asked: Asked, key: str | None) -> str | None:
         """A client's key, with how far the jobs have come whose results are asked about.
 
         A job that goes on, or is resumed, has other results under the same names: an audit or an export of those that
@@ -178,7 +193,7 @@ class Supervisor:
         """
         if key is None:
             return None
-        named = [self.store.job(ref.split("/")[0]) for ref in refs_of(kind, params) if "/" in ref]
+        named = [self.store.job(one.ref.split("/")[0]) for one in asked.inputs if "/" in one.ref]
         return " ".join([key, *(f"{job.attempt}.{job.state}" for job in named if job is not None)])
 
     def resume(self, job: Job) -> Job | None:
@@ -209,12 +224,11 @@ class Supervisor:
         return self.store.job(job.id)
 
     def describe(self, job: Job, *, is_brief: bool = False) -> dict[str, Any]:
-        """A job as clients see it; in brief without long lists of places."""
+        """A job as clients see it; in brief without lists and what belongs to parts."""
         _, running = self._running.get(job.id, (None, None))
         values = job.to_dict()
-        options = job.params.get("options", {})
-        if is_brief and len(options.get("candidates", ())) > _MANY_PLACES:
-            values["params"] = {**job.params, "options": {**options, "candidates": []}}
+        if is_brief:
+            values["params"] = {key: one for key, one in job.params.items() if not isinstance(one, dict | list)}
         values["results"] = list(self.store.results_of(job))
         values["progress"] = None if running is None else running.progress
         return values
@@ -344,7 +358,7 @@ class Supervisor:
         """Have a worker run a job, and write down how that ended."""
         job = running.job
         try:
-            message = await asyncio.to_thread(self._prepare, job)
+            message = await asyncio.to_thread(self._prepare, running)
             worker.give(message)
         except VeilrouteError as error:
             await self._finish(running, "failed", error=str(error))
@@ -362,6 +376,8 @@ class Supervisor:
             elif event == "progress":
                 running.progress = report["progress"]
                 self._tell(job.id, "progress", report["progress"])
+            elif event == "remark":
+                running.remark(report["line"])
             elif event == "result":
                 self._tell(job.id, "result", report)
                 if running.cancel_asked is not None and report["name"] == "scene.json":
@@ -371,13 +387,10 @@ class Supervisor:
                 end = report
                 break
         if end is not None:
-            remarks = self._remarks(job)
             state, line = end["state"], end["error"]
             if running.verdict is not None and state == "cancelled":
                 state, line = "failed", running.verdict
-            elif state == "failed" and line is None and remarks:
-                line = remarks[-1]
-            await self._finish(running, state, error=line, exit_code=end["exit_code"])
+            await self._finish(running, state, error=line, exit_code=end["exit_code"], problems=end["problems"])
             return
         code = await worker.process.wait()
         if running.verdict is not None:
@@ -389,45 +402,51 @@ class Supervisor:
             await self._finish(running, "killed", error=f"its worker ended {how}; resume it to begin again")
 
     async def _finish(
-        self, running: _Running, state: str, *, error: str | None = None, exit_code: int | None = None
+        self,
+        running: _Running,
+        state: str,
+        *,
+        error: str | None = None,
+        exit_code: int | None = None,
+        problems: Sequence[dict[str, Any]] = (),
     ) -> None:
         job = running.job
-        remarks = self._remarks(job)
-        line = None if error is None else one_line(error)
+        line = None if error is None else running.named(error)
+        if error is not None:
+            running.remark(error)
+        told = [
+            one | {"what": running.named(one["what"]), "file": running.names.get(one["file"], one["file"])}
+            for one in problems
+        ]
         finished = await asyncio.to_thread(
-            self.store.finish, job, state, error=line, exit_code=exit_code, remarks=remarks
+            self.store.finish, job, state, error=line, exit_code=exit_code, remarks=running.remarks, problems=told
         )
         self._running.pop(job.id, None)
         if finished is not None:
             self._tell_state(finished)
             await asyncio.to_thread(self.store.clean_attempts, finished)
 
-    def _prepare(self, job: Job) -> dict[str, Any]:
-        """Make the folder of an attempt, with the files that its commands read, and what to tell the worker."""
-        for ref in refs_of(job.kind, job.params):
-            self.kind_of("params", ref)
-        work = make_work(job.kind, job.params, self._suffix_of, self.limits.time_s)
+    def _prepare(self, running: _Running) -> dict[str, Any]:
+        """Make the folder of an attempt, with the files that its task reads, and what to tell the worker."""
+        job = running.job
+        asked = self._read(job.kind, job.params)
         folder = self.store.attempt_folder(job.id, job.attempt)
         shutil.rmtree(folder, ignore_errors=True)
-        for name in ("results", "first", "last", "scenes"):
-            (folder / name).mkdir(parents=True, mode=0o700)
-        checked = []
-        for one in work.inputs:
-            kind, path = self.kind_of("params", one.ref), self._path_of(one.ref)
-            (folder / one.alias).symlink_to(path)
-            # Whatever it was taken for: what a file says of itself and what a command reads it as may differ.
-            if one.alias.endswith(".json"):
-                checked.append(one.alias)
-            if kind in ("instance", "scenario"):
+        (folder / "results").mkdir(parents=True, mode=0o700)
+        for one in asked.inputs:
+            (folder / one.alias).symlink_to(self._path_of(one.ref))
+            if self.kind_of("params", one.ref) in ("instance", "scenario"):
                 self._lay_maps(folder)
-        steps = [step.to_dict() for step in work.steps]
+            if "/" not in one.ref and (file := self.store.file(one.ref)) is not None:
+                running.names[one.alias] = file.name
         return {
             "job": job.id,
             "attempt": job.attempt,
             "folder": str(folder),
-            "steps": steps,
-            "checked": checked,
-            "has_more": "contingencies" in job.params,
+            "kind": job.kind,
+            "request": plain(asked.request),
+            # Whatever a file was taken for: what it says of itself and what a task reads it as may differ.
+            "checked": [one.alias for one in asked.inputs if one.alias.endswith(".json")],
         }
 
     def _path_of(self, ref: str) -> Path:
@@ -443,21 +462,6 @@ class Supervisor:
                 with suppress(OSError):  # there is one of that name, or the name is too long for this disk
                     (folder / clean_name(file.name)).symlink_to(self.store.file_path(file.id))
 
-    def _remarks(self, job: Job) -> list[str]:
-        """What the commands of a job have remarked, with files called as their owner calls them."""
-        try:
-            with (self.store.attempt_folder(job.id, job.attempt) / "stderr.txt").open("rb") as file:
-                text = file.read(2**16).decode("utf-8", "replace")
-        except OSError:
-            return []
-        lines = [one_line(line.removeprefix("veilroute: ")) for line in text.split("\n") if line.strip()]
-        work = make_work(job.kind, job.params, self._suffix_of, self.limits.time_s)
-        for one in work.inputs:
-            file_ = None if "/" in one.ref else self.store.file(one.ref)
-            if file_ is not None:
-                lines = [line.replace(one.alias, file_.name) for line in lines]
-        return list(dict.fromkeys(lines))[-_MOST_REMARKS:]
-
     # Watching
 
     async def _watch(self, worker: Worker, running: _Running) -> None:
@@ -470,12 +474,12 @@ class Supervisor:
             if size > limits.memory:
                 running.verdict = (
                     f"it took more than {limits.memory / 2**20:,.0f} MB of memory; use a smaller map or fewer "
-                    "candidates, or allow more: veilroute serve --memory"
+                    "places, or start the studio with more memory"
                 )
                 worker.signal(signal.SIGKILL)
                 return
             if now - running.began > limits.time_s and running.cancel_asked is None:
-                running.verdict = f"it took longer than {limits.time_s:g} s; allow more: veilroute serve --time-limit"
+                running.verdict = f"it took longer than {limits.time_s:g} s; start the studio with a longer time limit"
                 running.cancel_asked = now
             if running.cancel_asked is None or not running.has_begun:
                 continue

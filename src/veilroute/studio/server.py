@@ -25,11 +25,10 @@ from starlette.types import ASGIApp
 from veilroute import __version__
 from veilroute.base.errors import InvalidInputError, VeilrouteError
 from veilroute.base.io import parse_json
+from veilroute.studio.api import ID, RESULT, ROUTES, openapi
 from veilroute.studio.files import classify, clean_name
 from veilroute.studio.guard import LOOPBACK, Guard, Refusal, allowed_hosts
 from veilroute.studio.jobs import Limits, Supervisor
-from veilroute.studio.openapi import openapi
-from veilroute.studio.schema import ID, RESULT, check_job
 from veilroute.studio.store import Job, Store, StoredFile
 
 MOST_JSON = 4 * 2**20  #: bytes of a request that is JSON
@@ -108,20 +107,7 @@ class Studio:
         handlers: list[tuple[str, str, Callable[[Request], Awaitable[Response]]]] = [
             ("GET", "/", self.page),
             ("GET", "/static/{name}", self.static),
-            ("GET", "/api/about", self.about),
-            ("GET", "/api/openapi.json", self.described),
-            ("GET", "/api/files", self.list_files),
-            ("POST", "/api/files", self.upload),
-            ("GET", "/api/files/{id}", self.download),
-            ("DELETE", "/api/files/{id}", self.remove_file),
-            ("GET", "/api/jobs", self.list_jobs),
-            ("POST", "/api/jobs", self.submit),
-            ("GET", "/api/jobs/{id}", self.show_job),
-            ("DELETE", "/api/jobs/{id}", self.remove_job),
-            ("GET", "/api/jobs/{id}/events", self.events),
-            ("POST", "/api/jobs/{id}/cancel", self.cancel),
-            ("POST", "/api/jobs/{id}/resume", self.resume),
-            ("GET", "/api/jobs/{id}/results/{name}", self.result),
+            *((method, path, getattr(self, name)) for method, path, name, *_ in ROUTES),
         ]
         routes = [Route(path, handler, methods=[method]) for method, path, handler in handlers]
 
@@ -268,7 +254,7 @@ class Studio:
     # Jobs
 
     async def list_jobs(self, _: Request) -> Response:
-        """The last jobs, the newest first; long lists of candidates are left out."""
+        """The last jobs, the newest first, without lists among their parameters."""
         return _json({"jobs": [self.jobs.describe(job, is_brief=True) for job in self.store.jobs()]})
 
     async def submit(self, request: Request) -> Response:
@@ -283,10 +269,10 @@ class Studio:
         if usage["jobs"] >= self.limits.jobs or usage["bytes"] >= self.limits.disk or self._is_full():
             raise Refusal(507, "as many jobs and results are kept as may be; remove some")
         try:
-            kind, params = check_job(data["kind"], data.get("params", {}), self.jobs.kind_of)
+            kind, params = data["kind"], data.get("params", {})
             job = self.jobs.submit(kind, params, key)
         except VeilrouteError as error:
-            raise Refusal(422, str(error)) from None
+            raise Refusal(422, str(error).replace("\n", "; ")) from None
         if job is None:
             line = f"the queue is full: {self.limits.queue} jobs wait; try again when some are done"
             raise Refusal(429, line, {"Retry-After": "1"})

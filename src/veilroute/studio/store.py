@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT NULL, kind TEXT NOT NULL, params TEXT NOT NULL,
   key TEXT UNIQUE, state TEXT NOT NULL, attempt INTEGER NOT NULL, created REAL NOT NULL, started REAL, finished REAL,
   error TEXT, exit_code INTEGER, remarks TEXT NOT NULL DEFAULT '[]', results TEXT NOT NULL DEFAULT '[]',
-  bytes INTEGER NOT NULL DEFAULT 0);
+  bytes INTEGER NOT NULL DEFAULT 0, problems TEXT NOT NULL DEFAULT '[]');
 CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state, number);
 CREATE TABLE IF NOT EXISTS endings (
   job TEXT NOT NULL, attempt INTEGER NOT NULL, state TEXT NOT NULL, finished REAL NOT NULL, PRIMARY KEY (job, attempt));
@@ -80,6 +80,7 @@ class Job:
     remarks: tuple[str, ...]
     results: tuple[str, ...]
     bytes: int
+    problems: tuple[dict[str, Any], ...] = ()  #: what was wrong with what came, thing by thing
 
     @property
     def is_final(self) -> bool:
@@ -123,6 +124,8 @@ class Store:
         for line in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=2000"):
             self._db.execute(f"PRAGMA {line}")
         self._db.executescript(_SCHEMA)
+        with suppress(sqlite3.OperationalError):  # data of an earlier version has no such column
+            self._db.execute("ALTER TABLE jobs ADD COLUMN problems TEXT NOT NULL DEFAULT '[]'")
         self._sweep()
 
     def _sweep(self) -> None:
@@ -295,6 +298,7 @@ class Store:
         error: str | None = None,
         exit_code: int | None = None,
         remarks: Sequence[str] = (),
+        problems: Sequence[Mapping[str, Any]] = (),
     ) -> Job | None:
         """End this attempt at a job; nothing where it was ended or begun anew by somebody else."""
         folder = self.attempt_folder(job.id, job.attempt)
@@ -303,11 +307,12 @@ class Store:
         now = time.time()
         with self._changing(is_lasting=True) as db:
             changed = db.execute(
-                "UPDATE jobs SET state = ?, finished = ?, error = ?, exit_code = ?, remarks = ?, results = ?, bytes = ?"
-                " WHERE id = ? AND state = ? AND attempt = ?",
+                "UPDATE jobs SET state = ?, finished = ?, error = ?, exit_code = ?, remarks = ?, results = ?,"
+                " bytes = ?, problems = ? WHERE id = ? AND state = ? AND attempt = ?",
                 (
                     state, now, error, exit_code, orjson.dumps(list(remarks)).decode(),
-                    orjson.dumps(list(results)).decode(), size, job.id, job.state, job.attempt,
+                    orjson.dumps(list(results)).decode(), size, orjson.dumps(list(problems)).decode(),
+                    job.id, job.state, job.attempt,
                 ),
             ).rowcount  # fmt: skip
             if not changed:
@@ -320,7 +325,8 @@ class Store:
         with self._changing() as db:
             changed = db.execute(
                 "UPDATE jobs SET state = 'queued', attempt = attempt + 1, started = NULL, finished = NULL,"
-                " error = NULL, exit_code = NULL, remarks = '[]', results = '[]', bytes = 0"
+                " error = NULL, exit_code = NULL, remarks = '[]', results = '[]', bytes = 0,"
+                " problems = '[]'"
                 " WHERE id = ? AND state = ? AND attempt = ?",
                 (job.id, job.state, job.attempt),
             ).rowcount
@@ -389,6 +395,6 @@ def _job(row: sqlite3.Row) -> Job:
     values = dict(row)
     del values["number"]
     values["params"] = orjson.loads(values["params"])
-    for name in ("remarks", "results"):
+    for name in ("remarks", "results", "problems"):
         values[name] = tuple(orjson.loads(values[name]))
     return Job(**values)

@@ -4,11 +4,13 @@ const KEY_SEARCHED = 65536; // as far as the server looks: somebody may have wri
 const FINAL_STATES = new Set(["done", "failed", "cancelled", "killed"]);
 
 // What the server answered when it refused: one line to show as it is, and after how many seconds to try again.
+// Of a job that failed, problems = [{what, file, row, column, field, name, did_you_mean}] says it thing by thing.
 export class ApiError extends Error {
-  constructor(message, status, retryAfter) {
+  constructor(message, status, retryAfter, problems = []) {
     super(message);
     this.status = status;
     this.retryAfter = retryAfter;
+    this.problems = problems;
   }
 }
 
@@ -305,7 +307,7 @@ export async function runJob(kind, params, { key, onStart, onEnd = onStart, onPr
         });
       });
   onEnd?.(ended);
-  if (ended.state !== "done") throw new ApiError(jobError(ended), 0, null);
+  if (ended.state !== "done") throw jobFailure(ended);
   return ended;
 }
 
@@ -316,4 +318,9 @@ export function jobError(job) {
     { cancelled: "Cancelled.", killed: "The worker was killed; the job can be resumed." }[job.state] ||
     "The job failed."
   );
+}
+
+// The same as an error to show, with each of its problems.
+export function jobFailure(job) {
+  return new ApiError(jobError(job), 0, null, job.problems ?? []);
 }

@@ -1,7 +1,7 @@
 // What it costs: the frontier of privacy and length as a chart, with a slider that shows the routes of each point.
 import { element, drawing, button, field, choices, chosen, choose, errorLine } from "./pieces.js";
 import { percentText, plural, tableOf } from "./pieces.js";
-import { cancelJob, followJob, getResult, isFinal, jobError, startJob } from "./api.js";
+import { cancelJob, followJob, getResult, isFinal, jobFailure, startJob } from "./api.js";
 import { createProgress } from "./progress.js";
 
 const WIDTH = 440,
@@ -299,12 +299,12 @@ export function createCosts(panel, studio) {
     studio.jobChanged(found);
     if (!found.results.includes("frontier.json")) {
       progress.end("");
-      return error.show(jobError(found));
+      return error.show(jobFailure(found));
     }
     try {
       ({ points } = await getResult(found.id, "frontier.json"));
       progress.end(`${plural(points.length, "point")} computed.`);
-      if (found.state !== "done") error.show(jobError(found));
+      if (found.state !== "done") error.show(jobFailure(found));
       build();
     } catch (problem) {
       progress.end("");

@@ -1,9 +1,10 @@
 // Jobs: what the server is doing and has done, to go back to, to cancel, to resume or to delete.
-import { element, bareButton, button, errorLine, named, secondsText, saveBlob } from "./pieces.js";
+import { element, bareButton, button, errorLine, named, problemList, secondsText, saveBlob } from "./pieces.js";
 import { cancelJob, deleteJob, getBlob, isFinal, listJobs, resumeJob } from "./api.js";
 
 const KIND_TEXTS = {
   open: "Open a map",
+  check: "Check places",
   plan: "Plan",
   audit: "Audit",
   risk: "Risk",
@@ -141,6 +142,7 @@ export function createJobs(panel, studio) {
       ),
       element("p", { class: "job-about" }, about(job)),
       job.error ? element("p", { class: "error" }, named(job.error)) : null,
+      job.problems?.length > 1 ? problemList(job.problems) : null,
       element("div", { class: "button-row" }, buttons(job)),
       files(job),
     );

@@ -7,6 +7,7 @@ import {
   getResult,
   isFinal,
   jobError,
+  jobFailure,
   resumeJob,
   runJob,
   startJob,
@@ -145,6 +146,17 @@ export function createMake(panel, studio) {
     places.table = { id: sent.id, name: sent.name };
     placesPart.refresh();
     placesChanged();
+    checkTable(sent);
+  }
+
+  // Rows that cannot be found are named now, and not when somebody plans.
+  async function checkTable({ id }) {
+    try {
+      await runJob("check", request());
+    } catch (problem) {
+      const problems = problem.problems?.filter(({ row }) => row) ?? [];
+      if (places.table?.id === id && problems.length) placesError.show({ message: problem.message, problems });
+    }
   }
 
   function pick({ x, y, text, reach }) {
@@ -265,7 +277,7 @@ export function createMake(panel, studio) {
     setBusy(false);
     if (!results.includes("playbook.json")) {
       progress.end(jobError(job));
-      planError.show(jobError(job));
+      planError.show(jobFailure(job));
       if (job.state === "killed") resultBox.replaceChildren(button("Resume", () => resume(id), { class: "primary" }));
       return studio.stateChanged();
     }
@@ -277,7 +289,7 @@ export function createMake(panel, studio) {
       state.plan = figures;
       if (scene) studio.setScene(scene, { isFinal: true, playbook: `${id}/playbook.json`, audit });
       progress.end(figures ? `Done: ${figures.num_anonymized} of ${figures.num_candidates} hidden.` : "Done.");
-      if (job.state !== "done" && job.state !== "cancelled") planError.show(jobError(job));
+      if (job.state !== "done" && job.state !== "cancelled") planError.show(jobFailure(job));
       showResult();
       takeDrawn(scene);
       draw();

@@ -94,13 +94,28 @@ export function choose(fieldset, value) {
   for (const input of fieldset.querySelectorAll("input[type=radio]")) input.checked = input.value === value;
 }
 
-// A line for an error next to what it is about; empty it takes no room and says nothing.
+// What is wrong with the rows of a table and the like: where it is, what it is, and what could be typed instead.
+export function problemList(problems) {
+  return element(
+    "ul",
+    { class: "problems" },
+    problems.map(({ what, file, row, column, field: key, name, did_you_mean: meant }) => {
+      const where = [row ? `Row ${row}` : (file ?? key), column, name].filter(Boolean).join(", ");
+      const hint = meant?.length ? ` Did you mean ${meant.join(" or ")}?` : "";
+      return element("li", {}, where ? element("strong", {}, named(where), ": ") : null, named(what), hint);
+    }),
+  );
+}
+
+// A line for an error next to what it is about, with a list where it is several; empty it takes no room.
 export function errorLine() {
-  const node = element("p", { class: "error", role: "alert" });
+  const node = element("div", { class: "error", role: "alert" });
   return {
     node,
     show(error) {
-      node.textContent = error ? String(error.message ?? error) : "";
+      const problems = error?.problems ?? [];
+      if (problems.length > 1) node.replaceChildren(`${problems.length} problems`, problemList(problems));
+      else node.textContent = error ? String(error.message ?? error) : "";
     },
     clear() {
       node.textContent = "";

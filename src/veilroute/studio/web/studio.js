@@ -5,7 +5,7 @@ import {
   getJob,
   getResult,
   isFinal,
-  jobError,
+  jobFailure,
   listFiles,
   listJobs,
   runJob,
@@ -380,7 +380,7 @@ async function loadBase(source, params) {
 }
 
 async function loadOpened(job, view) {
-  if (job.state !== "done") throw new Error(jobError(job));
+  if (job.state !== "done") throw jobFailure(job);
   const scene = await getResult(job.id, "scene.json"),
     reference = job.params.source;
   forgetPlan();
@@ -442,7 +442,7 @@ async function loadAudit(job, view) {
 
 // Linked trips: the playbook that came last, with the days before it.
 async function loadLinked(job, view) {
-  if (!job.results.length) throw new Error(jobError(job));
+  if (!job.results.length) throw jobFailure(job);
   const names = ["ledger.json", "linked.json"].filter((name) => job.results.includes(name));
   const [ledger, linked] = await Promise.all(names.map((name) => getResult(job.id, name)));
   state.days = linked ?? ledger;
