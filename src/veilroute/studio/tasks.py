@@ -220,24 +220,10 @@ def export(request: WriteRequest, desk: Desk) -> Iterator[Results]:
     yield Results({out.name: out}, DONE)
 
 
-# What app has not got yet
+# The functions of app, which load what they compute with: the server does without
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A result as those of ``app``."""
-
-    data: dict[str, Any]
-    words: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.data
-
-    def text(self) -> str:
-        return self.words
-
-
-def _make_network(request: OpenRequest, run: Run) -> Path:  # merged: app.maps.make_network
+def _make_network(request: OpenRequest, run: Run) -> Path:
     from veilroute.base.errors import InvalidInputError
     from veilroute.formats.network_file import write_network
     from veilroute.formats.osm import read_osm
@@ -253,145 +239,49 @@ def _make_network(request: OpenRequest, run: Run) -> Path:  # merged: app.maps.m
     return out
 
 
-def _scene(request: SceneRequest, run: Run) -> Mapping[str, Any]:  # merged: app.export.scene
-    from veilroute.app.load import load_instance, load_map, load_playbook
-    from veilroute.base.io import read_bytes
-    from veilroute.plotting.scene import domain_scene, instance_scene, playbook_scene
+def _scene(request: SceneRequest, run: Run) -> Mapping[str, Any]:
+    from veilroute.app.export import scene
 
-    if request.file.suffix == ".json" and b'"veilroute-playbook/' in read_bytes(request.file):
-        return playbook_scene(load_playbook(request.file, request.domain, request.asked.grid.movement or 4))
-    asked = replace(request.asked, problem=replace(request.asked.problem, map=request.file))
-    world, is_whole = load_map(asked, run)
-    if not is_whole:
-        return domain_scene(world)
-    found = load_instance(asked, run)
-    return instance_scene(found.problem, found.privacy)
+    return scene(request, run)
 
 
-def _audit(request: AuditRequest, run: Run) -> Any:  # merged: app.audit.audit
-    from veilroute.app.load import load_playbook
-    from veilroute.auditing import audit_linked, audit_playbook
-    from veilroute.auditing.verdicts import joint_verdict
+def _audit(request: AuditRequest, run: Run) -> Any:
+    from veilroute.app.audit import audit
 
-    books = [load_playbook(path) for path in request.playbooks]
-    if request.ledger is None:
-        alone = audit_playbook(books[0])
-        return _Found(alone.to_dict(), alone.to_text().rstrip("\n") + "\n")
-    report = audit_linked(books, ledger=request.ledger)
-    under = [audit_playbook(book, ledger=request.ledger) for book in books if book.past is not None]
-    verdict = joint_verdict([*report.claims, *(claim for each in under for claim in each.claims)])
-    audits = {"audits": [each.to_dict() for each in under]} if under else {}
-    return _Found(report.to_dict() | audits | {"holds": verdict != "violated", "verdict": verdict})
+    return audit(request, run)
 
 
-def _risk(request: RiskRequest, run: Run) -> Any:  # merged: app.audit.risk
-    from veilroute.analysis.posterior import measure_risk
-    from veilroute.app.load import load_playbook
-    from veilroute.formats.places import read_prior
+def _risk(request: RiskRequest, run: Run) -> Any:
+    from veilroute.app.audit import risk
 
-    book = load_playbook(request.playbook)
-    ends = {end for trip in book.trips for end in (trip.start, trip.goal)}
-    known = (book.problem.domain, book.candidates, book.names)
-    return measure_risk(book, None if request.prior is None else read_prior(request.prior, *known, ends=ends))
+    return risk(request, run)
 
 
-def _compare(request: CompareRequest, run: Run) -> Any:  # merged: app.compare.compare
-    from veilroute.analysis.frontier import frontier, privacies_of
-    from veilroute.app.load import load_instance
-    from veilroute.model.problem import MECHANISMS
+def _compare(request: CompareRequest, run: Run) -> Any:
+    from veilroute.app.compare import compare
 
-    folder = request.playbooks or Path()
-    folder.mkdir(exist_ok=True)
-    loaded = load_instance(request.asked, run)
-    usual = [k for k in (2, 3, 4, 5) if k <= len(loaded.problem.counted)] or [2]
-    mechanisms = MECHANISMS if request.mechanism == "both" else (request.mechanism,)
-    wanted = privacies_of(
-        loaded.privacy, ks=request.ks or (() if request.risks else usual), risks=request.risks, ells=request.aparts,
-        ms=request.untils, mechanisms=mechanisms,
-    )  # fmt: skip
-
-    def keep(number: int, book: Any) -> None:
-        if book.claims.num_anonymized:
-            book.write(folder / f"playbook-{number}.json")
-
-    seed = request.asked.problem.seed or 0
-    more: dict[str, Any] = {"progress": run.progress, "should_stop": run.should_stop, "keep": keep, "seed": seed}
-    return frontier(loaded.problem, list(wanted), time_limit_s=request.time_limit_s, **more)
+    return compare(request, run)
 
 
-def _replan(request: ReplanRequest, run: Run) -> Any:  # merged: app.replan.replan
-    from functools import partial
+def _replan(request: ReplanRequest, run: Run) -> Any:
+    from veilroute.app.replan import replan
 
-    from veilroute.app.load import load_playbook
-    from veilroute.app.places import find_node, read_roads
-    from veilroute.auditing.detours import audit_replan
-    from veilroute.planners.replan import replan, replan_alone
-
-    book = load_playbook(request.playbook)
-    roads, one_way = read_roads(book, request.closed, "closed", run)
-    found = replan(
-        book, request.number, find_node(book, request.at, "at", run), position=request.position, trip=request.trip,
-        closed=roads, closed_one_way=one_way, choice=request.choice,
-    )  # fmt: skip
-    verdicts = audit_replan(book, found, replanner=partial(replan_alone, book))
-    audit = {"holds": all(each.holds for each in verdicts), "claims": [vars(each) for each in verdicts]}
-    head = {"format": "veilroute-replan/1", "playbook_sha256": book.sha256}
-    return _Found({**head, **found.to_dict(), "audit": audit})
+    return replan(request, run)
 
 
-def _fleet(request: FleetRequest, run: Run) -> Any:  # merged: app.fleet.fleet
-    from veilroute.app.load import load_playbook
-    from veilroute.app.places import read_public_terms
-    from veilroute.base.errors import InvalidInputError
-    from veilroute.base.io import write_file
-    from veilroute.fleet import dispatch
-    from veilroute.fleet.exposure import exposure
-    from veilroute.model.day import Terms, Van
-    from veilroute.plotting.day_report import write_day_report
+def _fleet(request: FleetRequest, run: Run) -> Any:
+    from veilroute.app.fleet import fleet
 
-    book, public, out = load_playbook(request.playbook), request.public, request.out or Path()
-    touched = frozenset(int(part) for part in (request.touched or "").split(","))
-    if not all(1 <= number <= len(book.hidden_classes) for number in touched):
-        raise InvalidInputError("touched", f"different numbers of classes from 1 to {len(book.hidden_classes)}")
-    names = ("capacity", "demand", "iterations", "seed")
-    given: dict[str, Any] = {name: value for name in names if (value := getattr(public, name)) is not None}
-    given |= {} if public.customers is None else {"customers": read_public_terms(book, public.customers)}
-    given |= {} if public.service is None else {"service_s": 60 * public.service}
-    trip = book.trips[0]
-    terms = Terms((Van(trip.start, trip.goal),) * (public.vehicles or 1), **given)
-    day = dispatch(book, touched, terms, progress=run.progress)
-    out.mkdir(exist_ok=True)
-    write_file(out / "day.json", day.to_json())
-    write_day_report(book, day, out / "report.pdf")
-    return _Found({**day.to_dict(), "exposure": exposure(book, day).to_dict()})
+    return fleet(request, run)
 
 
-def _check_ledger(request: LedgerCheckRequest, run: Run) -> Any:  # merged: app.ledger.check_ledger
-    from veilroute.ledger.ledger import read_ledger
+def _check_ledger(request: LedgerCheckRequest, run: Run) -> Any:
+    from veilroute.app.ledger import check_ledger
 
-    ledger = read_ledger(request.ledger)
-    accounts = [each.to_dict() for each in ledger.account(since=request.since)]
-    return _Found(ledger.check(request.since).to_dict() | ({"accounts": accounts} if accounts else {}))
+    return check_ledger(request, run)
 
 
-def _export(request: ExportRequest, run: Run) -> Any:  # merged: app.export.export
-    from veilroute.app.load import load_playbook
-    from veilroute.base.io import write_file
-    from veilroute.formats.geojson import write_geojson
-    from veilroute.formats.gpx import write_gpx
-    from veilroute.formats.kml import write_kml
-    from veilroute.formats.route_table import write_csv, write_xlsx
-    from veilroute.plotting import draw_playbook, write_html_map, write_report
-    from veilroute.streets.sheets import playbook_directions
+def _export(request: ExportRequest, run: Run) -> Any:
+    from veilroute.app.export import export
 
-    book, out, trip = load_playbook(request.playbook), request.out, request.trip
-    writers: dict[str, Callable[..., Any]] = {
-        ".gpx": write_gpx, ".geojson": write_geojson, ".kml": write_kml, ".csv": write_csv, ".xlsx": write_xlsx,
-        ".pdf": write_report,
-    }  # fmt: skip
-    if out.suffix in writers:
-        writers[out.suffix](book, out, trip=trip)
-    elif out.suffix == ".txt":
-        write_file(out, playbook_directions(book, trip=trip))
-    else:
-        (write_html_map if out.suffix == ".html" else draw_playbook)(book, out, trip=trip or 0)
+    return export(request, run)
