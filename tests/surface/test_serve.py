@@ -389,5 +389,5 @@ def test_scenes_of_a_map_an_instance_and_a_playbook(command: Command, tmp_path: 
         assert command("scene", *words, "-o", f"{kind}.json").code == 0
         scene = json.loads((tmp_path / f"{kind}.json").read_bytes())
         assert scene["format"] == "veilroute-scene/1" and kind in scene
-    assert_refused(command("scene", "small.map", "-o", "map.png"), "scene format")
+    assert_refused(command("scene", "small.map", "-o", "map.png"), "--out", "one of .json")
     assert_refused(command("scene", "nothing.map", "-o", "map.json"), "nothing.map")

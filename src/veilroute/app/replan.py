@@ -130,7 +130,9 @@ def replan(request: ReplanRequest, run: Run | None = None) -> ReplanResult:
         raise InvalidInputError(key, f"{what}; or `day`, the folder of a fleet's day")
     changes = _changes(book, request, run)
     if not (any(changes.values()) or request.after):
-        raise InvalidInputError("closed", "roads as A,B or A>B, or `closed_nodes`, or `costs`: what has changed")
+        raise InvalidInputError(
+            "closed", "roads by a street's name, A,B or A>B, or `closed_nodes`, or `costs`: what has changed"
+        )
     from veilroute.planners.replan import replan as replan_class  # here, because it loads kernels
 
     run.progress(Progress("replanning"))

@@ -43,6 +43,10 @@ def option_of(key: str) -> str:
     return names_of(key)[0]
 
 
+#: What stands before a key in a message: a part of a request, or the object that refused the value; or nothing.
+_PARTS = ("", "problem", "privacy", "stops", "grid", "method", "ledger", "Privacy", "Problem", "Terms")
+
+
 @cache
 def known_keys() -> frozenset[str]:
     """All keys of requests, by which errors name what is wrong."""
@@ -55,8 +59,9 @@ def known_keys() -> frozenset[str]:
 def as_typed(message: str) -> str:
     """A message in which keys are called like the options that were typed."""
     field, colon, rest = message.partition(": ")
-    if colon and field.rpartition(".")[2] in known_keys() and " " not in field:
-        message = f"{option_of(field.rpartition('.')[2])}: {rest}"
+    part, _, key = field.rpartition(".")
+    if colon and key in known_keys() and part in _PARTS:
+        message = f"{option_of(key)}: {rest}"
     return re.sub(r"`([a-z_]+)`", lambda match: option_of(match[1]) if match[1] in known_keys() else match[0], message)
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Rbp,
         Reuse,
     )
+    from veilroute.planners.pbp import plan_m_pbp, plan_pbp
     from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting, plan_shared
     from veilroute.planners.replan import with_contingencies
     from veilroute.planners.solve import extend_playbook, playbook_from_classes
