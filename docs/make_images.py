@@ -49,7 +49,7 @@ STEPS = (
     ("planners", "the planner"),
     ("covering", "base costs"),
     ("partition", "tries classes"),
-    ("covering", "their costs"),
+    ("covering", "costs"),
     ("kernels", "sweeps"),
     ("partition", "the best of them"),
     ("planners", "walks"),

@@ -122,7 +122,7 @@ def test_r3_memory_that_the_system_refuses_is_said(
     def refuse(*_arguments: object, **_options: object) -> None:
         raise OSError
 
-    monkeypatch.setattr("veilroute.cli.main.find_app", refuse)
+    monkeypatch.setattr(sys.modules["veilroute.cli.main"], "find_app", refuse)
     assert run(["plan"]) == 2
     said = capsys.readouterr().err
     assert "out of memory" in said and "None" not in said

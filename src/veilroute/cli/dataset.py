@@ -78,6 +78,7 @@ def run_verify(
     directory: Annotated[
         Path, Parameter(name="DIR", help="A data set from `veilroute bench export`: its folder or archive.")
     ],
+    /,
     *folders: Annotated[
         Path, Parameter(name="FOLDER...", help=f"Submissions, each a folder of NAME.json. [those in DIR/{SUBMISSIONS}]")
     ],
