@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from veilroute.analysis.observers import (
-    ADVERSARIES,
-    Adversary,
-    GuessStep,
-    WatchReport,
-    watch_by_fraction,
-    watch_playbook,
-)
 from veilroute.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.analysis.all_pairs import CandidateOutcome, PairOutcome, PairSurvey, survey_pairs
     from veilroute.analysis.frontier import Frontier, FrontierPoint
-    from veilroute.analysis.observers import Bayesian
+    from veilroute.analysis.observers import (
+        ADVERSARIES,
+        Adversary,
+        Bayesian,
+        GuessStep,
+        WatchReport,
+        watch_by_fraction,
+        watch_playbook,
+    )
     from veilroute.analysis.obstacles import Obstacle, find_obstacles
     from veilroute.analysis.posterior import RiskReport
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from veilroute.base.errors import VeilrouteError
 from veilroute.domain.graph import Label
-from veilroute.ledger.ledger import read_ledger
 from veilroute.model.entry import LEDGER_FORMAT
 from veilroute.model.playbook import Playbook, playbook_from_json
 
@@ -41,6 +40,8 @@ def link_warning(playbook: Playbook, folder: Path) -> str:
     files = list(_files(folder, _MOST_BYTES_UNASKED))
     for path, raw in files:
         if raw.startswith(_LEDGER) and domain.encode() in raw:
+            from veilroute.ledger.ledger import read_ledger  # here, because most folders have none
+
             with suppress(VeilrouteError):
                 read_ledger(path)
                 heed = "which this plan takes no heed of: linked trips may identify somebody"

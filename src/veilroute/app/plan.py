@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from veilroute.app.fleet_plan import FleetPlan, plan_for_fleet
 from veilroute.app.load import load_instance
 from veilroute.app.places import read_roads
 from veilroute.app.requests import LedgerSpec, MethodSpec, PlanRequest
@@ -19,11 +18,14 @@ from veilroute.base.cluster import hush_dask
 from veilroute.base.errors import InvalidInputError, VeilrouteError
 from veilroute.base.run import COUNTED, Progress, ProgressCallback, Run, Stopwatch, Watch
 from veilroute.domain.graph import Label
-from veilroute.ledger.explain import Shortfall
-from veilroute.ledger.ledger import Ledger, Standing, read_ledger
 from veilroute.model.playbook import Playbook, read_playbook
 from veilroute.model.problem import OBJECTIVES, Privacy, Problem
 from veilroute.planners.solve import solve
+
+if TYPE_CHECKING:
+    from veilroute.app.fleet_plan import FleetPlan
+    from veilroute.ledger.explain import Shortfall
+    from veilroute.ledger.ledger import Ledger, Standing
 
 USUAL_LIMIT_S = 300.0
 PURPOSES = ("trips", "fleet")
@@ -86,6 +88,8 @@ def plan(request: PlanRequest, run: Run | None = None) -> PlanResult:
         options |= {"should_stop": run.should_stop}
         tours = None
         if is_for_fleet:
+            from veilroute.app.fleet_plan import plan_for_fleet
+
             tours = plan_for_fleet(request, problem, loaded.privacy, run, timed_solve, effort, limit_s)
             playbook, runtime_s = tours.playbook, tours.runtime_s
         else:
@@ -161,6 +165,8 @@ def _open_ledger(wanted: LedgerSpec, *, is_reuse: bool) -> Ledger | None:
     if is_reuse:
         expected = "either `ledger`, by which classes may change, or `reuse`, not both"
         raise InvalidInputError("ledger", expected)
+    from veilroute.ledger.ledger import read_ledger  # here, because most plans have none
+
     return read_ledger(wanted.file)
 
 

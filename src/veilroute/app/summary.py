@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from veilroute.analysis.obstacles import MAX_OBSTACLES, Obstacle, coverable_positions, find_obstacles
 from veilroute.analysis.posterior import find_exposures, near_share
 from veilroute.base.run import peak_memory_mb
-from veilroute.ledger.explain import Shortfall
 from veilroute.model.playbook import Playbook, PlaybookClass
 from veilroute.model.problem import ROUNDING, Past
 from veilroute.model.rules import least_risk
+
+if TYPE_CHECKING:
+    from veilroute.ledger.explain import Shortfall
 
 
 def least_possible_risk(playbook: Playbook) -> str | None:

@@ -1,8 +1,6 @@
 """What commands share: exit codes, consoles, a progress display for long work, and a polite Ctrl-C."""
 
-import io
 import math
-import os
 import signal
 import sys
 import threading
@@ -22,19 +20,20 @@ from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TextCo
 from rich.progress import Progress as RichProgress
 from rich.text import Text
 
-from veilroute.base.errors import InvalidInputError, one_line
+from veilroute.base.errors import InvalidInputError
 from veilroute.base.io import check_out as check_out
-from veilroute.base.io import dump_canonical
 from veilroute.base.run import Progress, ProgressCallback, Run
-from veilroute.cli.keys import as_typed, heading
+from veilroute.cli.keys import heading
+from veilroute.cli.output import BAD_INPUT as BAD_INPUT
+from veilroute.cli.output import DONE as DONE
+from veilroute.cli.output import INTERRUPTED as INTERRUPTED
+from veilroute.cli.output import NOTHING_ANONYMIZED as NOTHING_ANONYMIZED
+from veilroute.cli.output import VIOLATED as VIOLATED
+from veilroute.cli.output import emit as emit
+from veilroute.cli.output import emit_json as emit_json
+from veilroute.cli.output import forget_stdout as forget_stdout
+from veilroute.cli.output import remark as remark
 from veilroute.domain.geography import duration_text
-
-# The exit codes; what they mean is the contract's list.
-DONE = 0
-VIOLATED = 1
-BAD_INPUT = 2
-NOTHING_ANONYMIZED = 3
-INTERRUPTED = 130
 
 JsonOption = Annotated[bool, Parameter(name="--json", help="Print one JSON object.", group=heading("Output"))]
 
@@ -91,31 +90,6 @@ stdout = PlainConsole  # where results go
 stderr = partial(PlainConsole, stderr=True)  # where progress and remarks go
 
 
-def emit(text: str, *, is_utf8: bool = False) -> None:
-    """Write a result as it is; in UTF-8 where that is part of its format, whatever the terminal speaks."""
-    try:
-        if is_utf8 and isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.flush()
-            sys.stdout.buffer.write(text.encode())
-        else:
-            sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        forget_stdout()
-
-
-def emit_json(data: object) -> None:
-    """Write a result as one JSON object."""
-    emit(dump_canonical(data).decode())
-
-
-def remark(line: str) -> None:
-    """Say something on standard error: in one line, whatever a file or an argument may hold."""
-    line = as_typed(line)
-    with suppress(OSError, ValueError):  # nobody listens
-        print(f"veilroute: {one_line(line)}", file=sys.stderr, flush=True)
-
-
 @dataclass(frozen=True)
 class TimeLimit:
     """How long work may take, and whether somebody said so."""
@@ -148,11 +122,6 @@ def read_time_limit(text: str | None, each: str = "") -> TimeLimit:
         if 0 < (seconds := float(text)) < math.inf:
             return TimeLimit(seconds)
     raise InvalidInputError("--time-limit", "a number of seconds > 0, or none", text)
-
-
-def forget_stdout() -> None:
-    """Send what is still to be printed nowhere, because the reader has gone."""
-    sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
 
 def describe_best(progress: Progress, figure: str = "MAC") -> str:

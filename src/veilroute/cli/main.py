@@ -10,13 +10,11 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
-
-from cyclopts import App, CycloptsError
+from typing import TYPE_CHECKING, Literal
 
 from veilroute import __version__
 from veilroute.base.errors import NotAnonymizedError, UnsafeLedgerError, VeilrouteError
-from veilroute.cli.console import (
+from veilroute.cli.output import (
     BAD_INPUT,
     DONE,
     INTERRUPTED,
@@ -25,9 +23,12 @@ from veilroute.cli.console import (
     emit,
     remark,
 )
-from veilroute.cli.options import group
-from veilroute.cli.route import SENTENCES, failure
 from veilroute_start import forbid_core_dumps, may_hold_orders, may_hold_secret, may_hold_stop
+
+if TYPE_CHECKING:
+    from cyclopts import App, CycloptsError
+
+# What a command needs is imported when it runs: `veilroute --help` loads nothing else.
 
 #: What is shown by `veilroute --help`: under each heading the commands, with what each does.
 SHOWN = {
@@ -95,8 +96,12 @@ def join_words(arguments: Sequence[str]) -> list[str]:
     return list(arguments)
 
 
-def find_app(name: str, *, with_all_options: bool = False) -> App:
+def find_app(name: str, *, with_all_options: bool = False) -> "App":
     """The command of that name, with its own module only, so that others cost no time."""
+    from cyclopts import App
+
+    from veilroute.cli.options import group
+
     module, runner = COMMANDS[name].split(".")
     handler = getattr(importlib.import_module(f"veilroute.cli.{module}"), runner)
     if isinstance(handler, App):
@@ -188,10 +193,6 @@ def run(arguments: list[str]) -> int:
         return _fail("out of memory; use a smaller map or fewer candidates", BAD_INPUT)
     except RecursionError:
         return _fail("the input is nested too deeply; check the file", BAD_INPUT)
-    except CycloptsError as error:
-        if may_hold_orders(arguments):
-            return _fail(_fleet_usage(error), BAD_INPUT)
-        return _fail(str(error), BAD_INPUT)
     except (KeyboardInterrupt, EOFError):
         return _fail("interrupted", INTERRUPTED)
     except (BrokenPipeError, SystemExit):  # nobody reads the help any more
@@ -200,6 +201,12 @@ def run(arguments: list[str]) -> int:
         if error.errno == errno.ENOMEM or error.strerror is None:  # the system has said no more than that it cannot
             return _fail("out of memory; use a smaller map or fewer candidates, or allow more (ulimit -v)", BAD_INPUT)
         return _fail(f"{error.filename or 'file'}: {error.strerror}; check the path and its permissions", BAD_INPUT)
+    except Exception as error:
+        from cyclopts import CycloptsError
+
+        if not isinstance(error, CycloptsError):
+            raise
+        return _fail(_fleet_usage(error) if may_hold_orders(arguments) else str(error), BAD_INPUT)
 
 
 def _run_command(arguments: Sequence[str]) -> int:
@@ -233,6 +240,8 @@ def _run_command(arguments: Sequence[str]) -> int:
 
 def _install_completion(rest: Sequence[str]) -> int:
     """Have the user's shell complete commands and options."""
+    from veilroute.cli.options import group
+
     app = group("veilroute")
     for commands in SHOWN.values():
         for name in commands:
@@ -244,7 +253,7 @@ def _install_completion(rest: Sequence[str]) -> int:
     return DONE
 
 
-def _fleet_usage(error: CycloptsError) -> str:
+def _fleet_usage(error: "CycloptsError") -> str:
     """What to say of a slip in the command line of `fleet`: which option it is about, and nothing that was typed."""
     about = [] if error.argument is None else [name for name in error.argument.names if name.startswith("--")]
     usage = "usage: veilroute fleet PLAYBOOK --orders FILE|- --vehicles N -o DIR; see veilroute fleet --help"
@@ -253,6 +262,10 @@ def _fleet_usage(error: CycloptsError) -> str:
 
 def _run_route(arguments: list[str]) -> int:
     """Run `route`. When it fails, whatever the reason, one of its fixed sentences is all that leaves it."""
+    from cyclopts import CycloptsError
+
+    from veilroute.cli.route import SENTENCES, failure
+
     try:
         if arguments[:1] != ["route"]:
             return _fail(SENTENCES["usage"], BAD_INPUT)

@@ -9,7 +9,6 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from veilroute.app.beside import link_warning
-from veilroute.app.ledger import enter_playbook
 from veilroute.app.plan import PlanResult, plan, read_time_limit
 from veilroute.app.problem_file import explain, problem_text
 from veilroute.app.requests import PlanRequest
@@ -19,7 +18,6 @@ from veilroute.base.io import write_file
 from veilroute.base.run import Run
 from veilroute.cli import console
 from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, OutOption, TimeLimit
-from veilroute.cli.ledger import history_lines, tell_entered
 from veilroute.cli.options import SHOWN, SetOption, complete, takes_request
 from veilroute.cli.summaries import print_plan
 
@@ -81,8 +79,11 @@ def run_plan(
         print_plan(playbook, made.runtime_s, out, made.shortfalls)
         if made.tours is not None and (told := made.tours.text()):
             console.emit(told + "\n")
-        for line in () if made.record is None else history_lines(made.record, playbook, made.broken):
-            console.emit(line + "\n")
+        if made.record is not None:
+            from veilroute.cli.ledger import history_lines  # here, because the ledger brings the auditor
+
+            for line in history_lines(made.record, playbook, made.broken):
+                console.emit(line + "\n")
     if made.is_stopped:
         console.remark("interrupted; this is the best playbook so far")
         return INTERRUPTED
@@ -90,6 +91,9 @@ def run_plan(
         limit.tell_if_reached(made.runtime_s)
     if playbook.claims.num_anonymized:
         if made.record is not None and asked.ledger.enter:
+            from veilroute.app.ledger import enter_playbook
+            from veilroute.cli.ledger import tell_entered
+
             with console.running("replaying the adversary") as run, console.compile_notice():
                 entered = enter_playbook(made.record, playbook, run)
             return tell_entered(entered, is_quiet=json)

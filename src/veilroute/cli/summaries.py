@@ -11,7 +11,6 @@ from veilroute.analysis.posterior import find_doors, find_exposures
 from veilroute.app.summary import member_costs, other_obstacles
 from veilroute.base.run import peak_memory_mb
 from veilroute.cli import console
-from veilroute.cli.ledger import shortfall_lines
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label
 from veilroute.ledger.explain import Shortfall
@@ -81,6 +80,8 @@ def _print_shortfall(screen: Console, playbook: Playbook, shortfalls: Sequence[S
     screen.print(shares + ".")
     if shortfalls:
         screen.print("Because of earlier trips, which an observer may link with this one:")
+        from veilroute.cli.ledger import shortfall_lines
+
         for line in shortfall_lines(playbook, shortfalls):
             screen.print(line)
     obstacles = other_obstacles(playbook, shortfalls, limit=_MOST_REASONS + 1)

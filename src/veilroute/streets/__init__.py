@@ -5,20 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from veilroute.base.lazy import lazy_names
-from veilroute.streets.directions import Itinerary, Leg, Step, lay_route
-from veilroute.streets.doors import Door, DoorFinder, open_doors
-from veilroute.streets.network import StreetNetwork
-from veilroute.streets.network_report import NetworkReport
-from veilroute.streets.places import Located, Place, Snap, locate, snap
-from veilroute.streets.sheets import ClassRoute, RoutePart, class_routes, playbook_directions
-from veilroute.streets.stops import Schedule, Stop
 
 if TYPE_CHECKING:
     from veilroute.streets.addresses import Address, AddressBook, Gazetteer, addresses_of
     from veilroute.streets.coordinates import read_degrees, read_lat_lon
+    from veilroute.streets.directions import Itinerary, Leg, Step, lay_route
+    from veilroute.streets.doors import Door, DoorFinder, open_doors
     from veilroute.streets.joining import join_segments
-    from veilroute.streets.network import build_network
-    from veilroute.streets.places import check_distinct, check_joined, check_way, shared_doors
+    from veilroute.streets.network import StreetNetwork, build_network
+    from veilroute.streets.network_report import NetworkReport
+    from veilroute.streets.places import (
+        Located,
+        Place,
+        Snap,
+        check_distinct,
+        check_joined,
+        check_way,
+        locate,
+        shared_doors,
+        snap,
+    )
     from veilroute.streets.restrictions import kinds_for
     from veilroute.streets.roads import find_roads, split_places
     from veilroute.streets.rules import (
@@ -35,8 +41,8 @@ if TYPE_CHECKING:
         rule_way,
         way_speeds,
     )
-    from veilroute.streets.sheets import route_itinerary
-    from veilroute.streets.stops import Stops
+    from veilroute.streets.sheets import ClassRoute, RoutePart, class_routes, playbook_directions, route_itinerary
+    from veilroute.streets.stops import Schedule, Stop, Stops
     from veilroute.streets.vehicles import Vehicle, parse_metres, parse_tonnes
     from veilroute.streets.ways import Ways, WaysCollector
 
