@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from veilroute.base.lazy import lazy_names
+from veilroute.covering.cover import Cover, cover, m_of_ratio
 
 if TYPE_CHECKING:
     from veilroute.base.arrays import Members, Node, as_members
     from veilroute.covering.astar import HEURISTICS, AStarEngine
-    from veilroute.covering.cover import Cover, cover, m_of_ratio
     from veilroute.covering.crew import ClusterCrew, Crew, Sweeps, at_work, num_threads
     from veilroute.covering.engines import ENGINES, CoverMemo
     from veilroute.covering.fields import FieldsEngine, FieldStepper, SharedFields, allocate_rows, check_room

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from veilroute.base.lazy import lazy_names
+from veilroute.fleet.dispatch import dispatch, redispatch
+from veilroute.fleet.exposure import ExposedClass, Exposure, expose, exposure
+from veilroute.fleet.padding import pad
+from veilroute.fleet.simulation import SimulatedDay, Simulation, simulate_days
 
 if TYPE_CHECKING:
-    from veilroute.fleet.dispatch import dispatch, redispatch
-    from veilroute.fleet.exposure import ExposedClass, Exposure, expose, exposure
-    from veilroute.fleet.padding import pad
     from veilroute.fleet.replanning import repeat_replan
     from veilroute.fleet.routing import route_customers
-    from veilroute.fleet.simulation import SimulatedDay, Simulation, simulate_days
     from veilroute.fleet.tours import plan_day
     from veilroute.fleet.ways import Ways
     from veilroute.model.day import Customer, Day, Terms, Tour, Van, read_day
