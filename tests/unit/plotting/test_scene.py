@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import veilroute as vr
-from street_samples import little_book, little_town, place, two_trip_book
-from veilroute.plotting import domain_scene, instance_scene, plane_of, playbook_scene
+from street_samples import little_town, place, two_trip_book
+from veilroute.plotting import domain_scene, plane_of, playbook_scene
 
 ROOM = ["....", ".@@.", "...."]
 
@@ -91,27 +90,3 @@ def test_all_trips_are_there_with_their_own_marks() -> None:
     assert [candidate["label"] for candidate in shown["candidates"]] == [str(label) for label in book.candidates]
     members = [[shown["candidates"][at]["label"] for at in group["members"]] for group in shown["trips"][0]["classes"]]
     assert members == [[str(label) for label in group.members] for group in book.hidden_classes]
-
-
-def test_places_have_their_addresses() -> None:
-    lon, lat = place(102)
-    scene = playbook_scene(replace(little_book(), places={102: (lon + 0.0005, lat + 0.0002)}))["playbook"]
-    (mark,) = [mark for mark in scene["places"][0] if "place" in mark]
-    (candidate,) = [candidate for candidate in scene["candidates"] if "place" in candidate]
-    assert mark["name"] == candidate["name"] == "Branch North"
-    assert mark["place"] == candidate["place"]
-    # To the east and north, in decimetres.
-    assert (mark["place"][0] - mark["x"], mark["place"][1] - mark["y"]) == pytest.approx((277, 222), abs=2)
-
-
-def test_an_instance_says_what_the_command_line_takes() -> None:
-    afar = vr.WithinDistance(1)
-    problem = vr.Problem(
-        vr.grid_domain(ROOM), [vr.Trip((0, 0), (2, 3))], [(0, 2), (2, 1)], afar, names={(0, 2): "Window"}
-    )
-    instance = instance_scene(problem, vr.Privacy(k=2, ell=3))["instance"]
-    assert (instance["start"], instance["goal"], instance["candidates"]) == ("0,0", "2,3", ["0,2", "2,1"])
-    assert [(mark["role"], mark["name"]) for mark in instance["marks"]] == [
-        ("candidate", "Window"), ("candidate", "2,1"), ("start", "0,0"), ("goal", "2,3"),
-    ]  # fmt: skip
-    assert (instance["privacy"]["k"], instance["privacy"]["ell"], instance["visibility"]["radius"]) == (2, 3, 1)
