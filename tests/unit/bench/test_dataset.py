@@ -129,15 +129,15 @@ def test_an_export_that_was_stopped_goes_on_and_gives_the_same_bytes(exported: P
         assert (tmp_path / "d" / name).read_bytes() == (exported / name).read_bytes()
 
 
+# -- archives
+
+
 def test_what_is_not_proved_is_not_called_optimal(tmp_path: Path) -> None:
     terrain = bench.find_terrain(num_pairs=1, map_names=["rooms-2"])
     made = bench.export_dataset(tmp_path, terrain, sizes=(8, 200), time_limit_s=0.001)
     num_proved = sum(entry.status == "optimal" for entry in made.entries)
     assert num_proved < len(made.entries)
     assert bench.verify_dataset(tmp_path, [], with_optima=True).standings[0].num_optimal == num_proved
-
-
-# -- archives
 
 
 def test_an_archive_has_the_same_bytes_everywhere_and_is_as_good_as_the_folder(exported: Path, archive: Path) -> None:
@@ -427,15 +427,6 @@ def test_a_worse_plan_is_ranked_behind_and_a_stated_figure_counts_for_nothing(da
     assert last.excess == pytest.approx((naive.mac - best) / 4) and ranking.standings[1].excess == 0.0
     (stated,) = (one.mac for one in ranking.standings[1].judgements if one.entry.name == NAME)
     assert stated == pytest.approx(best, rel=1e-12), "what it costs is worked out here"
-
-
-def test_after_a_stop_all_are_compared_on_the_same_instances(dataset: Path) -> None:
-    folders, looks = [submit(dataset, "a"), submit(dataset, "b", ...)], iter(range(10**6))
-    assert [one.num_missing for one in bench.verify_dataset(dataset, folders).standings] == [0, 1]
-    ranking = bench.verify_dataset(dataset, folders, should_stop=lambda: next(looks) >= 3)
-    assert not ranking.is_complete and [len(one.judgements) for one in ranking.standings] == [1, 1]
-    with pytest.raises(vr.InvalidInputError, match="different names"):
-        bench.verify_dataset(dataset, [folders[0], folders[0]])
 
 
 # -- the ranking, from judgements made up

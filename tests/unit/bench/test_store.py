@@ -138,15 +138,6 @@ def test_only_one_run_writes_and_a_killed_one_leaves_no_lock(tmp_path: Path, cel
     assert len(fill(tmp_path, cells[1:2])) == 1 and len(bench.read_records(tmp_path / bench.FILE_NAME)) == 2
 
 
-def test_a_folder_that_cannot_be_made_is_told_and_one_without_records_leaves_no_trace(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidInputError, match="--out: expected a folder"), bench.RecordStore(tmp_path / "file"):
-        pass
-    with bench.RecordStore(tmp_path / "new"):
-        pass
-    assert not (tmp_path / "new").exists()
-
-
 def test_keys_are_what_they_were() -> None:
     """So that the records of everybody's runs stay of use."""
     assert make_record(bench.Method("optimal")).cell.key == "4589575deab7c5aa"
