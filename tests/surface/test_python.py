@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -54,15 +52,6 @@ def test_the_top_shows_what_most_need_and_rooms_the_rest() -> None:
     assert {"Van", "dispatch"} <= set(vr.fleet.__all__) and "new_ledger" in vr.ledger.__all__
     with pytest.raises(AttributeError):
         vr.strolls  # noqa: B018
-
-
-def test_importing_is_quick_and_light() -> None:
-    script = "import sys, veilroute as vr; dir(vr); vr.fleet, vr.ledger, vr.planners; print('scipy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "False"
-    script = "import sys, veilroute; print([name for name in ('numpy', 'msgspec', 'numba') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]"
 
 
 # Requests and files.

@@ -133,16 +133,6 @@ def test_a_program_says_itself_whether_its_search_was_complete(
     assert (outcome.is_finished, outcome.num_anonymized) == (is_finished, 2)
 
 
-def test_a_program_may_say_by_its_exit_code_that_it_was_stopped(tmp_path: Path) -> None:
-    outcome = run(echo(tmp_path, PAIR + "Partition 1\n7 5\nCompleted\n", "sys.exit(124)"))
-    assert (outcome.is_finished, outcome.num_anonymized) == (False, 4)
-    # What somebody else has stopped may be torn; what says itself that it was stopped is not.
-    assert run(echo(tmp_path, PAIR + "Partition 1\n7 5", "os._exit(124)")).num_anonymized == 2
-    assert run(echo(tmp_path, "Stopped\n" + PAIR + "Partition 1\n7 5", "sys.exit(124)")).num_anonymized == 4
-    with pytest.raises(VeilrouteError, match="exit code 123"):
-        run(echo(tmp_path, PAIR, "sys.exit(123)"))
-
-
 def test_members_share_m_nodes_and_go_on_by_themselves(tmp_path: Path) -> None:
     """A walk up the long way, of which the first m nodes are shared: what comes behind them is not the program's."""
     domain = vr.grid_domain([".....", ".@@@.", "....."])

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from concurrent.futures import BrokenExecutor, CancelledError
 from dataclasses import replace
@@ -203,22 +200,3 @@ def test_a_cell_that_kills_its_worker_is_found_and_the_others_finish(tmp_path: P
     assert "out of memory" in report.errors[0].outcome.error
     assert len((tmp_path / bench.FILE_NAME).read_bytes().splitlines()) == len(cells)
     assert {at: count for at, count in tries.items() if count > 1} == {4: 2, 5: 2}, "the neighbour is not blamed"
-
-
-def test_processes_of_a_pool_ignore_ctrl_c_and_end_at_once_when_told() -> None:
-    workforce = bench.LocalWorkforce(1)
-    executor = workforce.open()
-    pid = executor.submit(os.getpid).result()
-    assert pid != os.getpid()
-    os.kill(pid, signal.SIGINT)
-    assert executor.submit(os.getpid).result() == pid
-    long = executor.submit(time.sleep, 600)
-    while not long.running():
-        time.sleep(0.01)
-    workforce.close(at_once=True)
-    with pytest.raises(ProcessLookupError):  # it has been waited for
-        os.kill(pid, 0)
-    error = long.exception()
-    assert isinstance(error, BrokenExecutor) and workforce.diagnose(error) == "executor"
-    assert workforce.diagnose(ValueError()) == ""
-    workforce.close()

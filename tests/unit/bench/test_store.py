@@ -79,17 +79,11 @@ def test_a_damaged_line_in_the_middle_is_refused(tmp_path: Path, cells: list[ben
         ("cell k", 7),
         ("key", "0" * 16),
         *((f"outcome {name}", ...) for name in ("apr", "error")),
-        ("outcome mac", "abc"),
         ("outcome mac", float("inf")),
         ("outcome runtime_s", None),
         ("outcome is_finished", 1),
-        ("outcome status", None),
-        ("outcome improvements", [[0.5, 8]]),
-        ("outcome guesses", [["x", 0.5, "all"]]),
         ("provenance", {}),
-        ("provenance plugins", []),
         ("provenance plugins", {"planner": {"package": "twos", "version": "1.0"}}),
-        ("cell method extra", {"a": [1]}),
     ],
 )
 def test_a_damaged_record_is_refused(tmp_path: Path, cells: list[bench.Cell], place: str, value: object) -> None:

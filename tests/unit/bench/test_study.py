@@ -14,7 +14,6 @@ from veilroute.analysis import watch_playbook
 
 HEAD = 'format = "veilroute-study/1"\n'
 ONE = '[[experiment]]\nname = "one"\ncandidates = 4\nmethods = ["optimal"]\n'
-HALL = "[[terrain]]\nrooms = [12, 16]\n"
 
 
 def write(folder: Path, text: str) -> Path:
@@ -158,20 +157,3 @@ def test_the_prior_of_an_instance_file_is_planned_under(town: tuple[Path, vr.Pro
             watched = watch_playbook(book, "bayesian")
             guesses = {name: (within, end) for name, within, end in record.outcome.guesses}
             assert guesses["bayesian"] == pytest.approx((watched.success, watched.success_at_end))
-
-
-def test_presets_leave_out_large_maps_and_sizes(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
-    num_nodes = town[1].domain.num_nodes
-    text = f"[preset.small]\nmost_nodes = {num_nodes}\nmost_candidates = 6\n"
-    text += f'[[terrain]]\nfile = "town.json"\n[[terrain]]\nfile = "hall.map"\n{HALL}'
-    study, terrain = find(tmp_path, text + ONE.replace("= 4", "= [4, 6, 8]"))
-    _, preset = study.preset("small")
-    assert list(terrain.domains) == ["town"] and "left out, beyond most_nodes: hall" in terrain.remark
-    assert [variation.sizes for suite in study.within(preset) for variation in suite.variations] == [(4, 6)]
-    few = replace(preset, most_nodes=num_nodes - 1)
-    for message, act in (
-        ("terrain: expected a map of at most", lambda: study.find_terrain(few)),
-        ("most_candidates: expected at least 4", lambda: study.within(replace(preset, most_candidates=3))),
-    ):
-        with pytest.raises(InvalidInputError, match=message):
-            act()

@@ -76,19 +76,6 @@ def test_without_maps_others_are_generated_the_same_each_time() -> None:
     assert (again.instances[0].start, again.instances[0].goal) == ((21, 52), (31, 66))
 
 
-def test_of_maps_that_are_partly_there_or_damaged_none_is_replaced(shared: Path, tmp_path: Path) -> None:
-    some = copy_maps(shared, tmp_path / "some", "den101d", "orz201d")
-    with pytest.raises(InvalidInputError, match="--maps.*den201d, lak202d, lak510d, orz000d"):
-        bench.find_terrain(num_pairs=1, directory=some)
-    MapStore().add_directory(some)
-    with pytest.raises(InvalidInputError, match="den201d.*veilroute maps get dao.*--map den101d"):
-        bench.find_terrain(num_pairs=1)
-    assert tuple(bench.find_terrain(num_pairs=1, map_names=["orz201d"]).domains) == ("orz201d",)
-    (some / "den101d.map").write_text("something else")
-    with pytest.raises(FileFormatError, match="not the text that the paper used"):
-        bench.find_terrain(num_pairs=1, map_names=["den101d"])
-
-
 def test_another_map_under_a_paper_name_is_refused(shared: Path, tmp_path: Path) -> None:
     path = copy_maps(shared, tmp_path / "a", "den101d") / "den101d.map"
     text = path.read_bytes()
