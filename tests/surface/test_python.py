@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -56,15 +54,6 @@ def test_the_top_shows_what_most_need_and_rooms_the_rest() -> None:
         vr.strolls  # noqa: B018
 
 
-def test_importing_is_quick_and_light() -> None:
-    script = "import sys, veilroute as vr; dir(vr); vr.fleet, vr.ledger, vr.planners; print('scipy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "False"
-    script = "import sys, veilroute; print([name for name in ('numpy', 'msgspec', 'numba') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]"
-
-
 # Requests and files.
 
 
@@ -78,29 +67,6 @@ def test_plan_does_what_solve_does(problem: vr.Problem, instance: Path, tmp_path
     assert vr.plan(str(tmp_path / "trip.toml"), k=3).playbook.to_json() == three
     asked = vr.PlanRequest(problem=vr.app.ProblemSpec(map=instance), privacy=vr.app.PrivacySpec(k=3))
     assert vr.plan(asked).playbook.to_json() == three == vr.plan(map=instance, k=3).playbook.to_json()
-
-
-def test_places_may_be_labels(problem: vr.Problem, tmp_path: Path) -> None:
-    vr.write_movingai(problem.domain, tmp_path / "rooms.map")
-    cells: dict[str, Any] = {"start": (1, 0), "goal": (1, 6), "candidates": EVERYBODY}
-    found = vr.plan(tmp_path / "rooms.map", **cells, apart=1).playbook
-    assert found.trips == tuple(problem.trips) and set(found.candidates) == set(EVERYBODY) and found.privacy.ell == 1
-
-
-def test_a_wrong_key_and_a_wrong_request(instance: Path) -> None:
-    with pytest.raises(vr.InvalidInputError, match="did you mean time_limit"):
-        vr.plan(instance, time_limt=5)
-    with pytest.raises(vr.InvalidInputError, match="a PlanRequest, or the path"):
-        vr.plan(7)  # type: ignore[arg-type]
-
-
-def test_a_plan_may_be_stopped(instance: Path) -> None:
-    assert vr.plan(instance, should_stop=lambda: True).is_stopped
-
-
-def test_check_lists_what_is_wrong(instance: Path) -> None:
-    pytest.importorskip("veilroute.app.check")
-    assert vr.check(instance) is not None
 
 
 def test_audit_and_export_take_a_playbook_or_its_path(book: vr.Playbook, tmp_path: Path) -> None:
@@ -154,13 +120,6 @@ def test_rows_are_flat_and_sum_up(problem: vr.Problem, book: vr.Playbook) -> Non
     assert [row["extra"] for row in alone.rows()] == [None] * len(book.classes)
     mixed = vr.solve(problem, vr.Privacy(k=2, mechanism="randomised"))
     assert sum(row["share"] for row in mixed.rows()) == pytest.approx(mixed.claims.hidden_mass)
-
-
-def test_rows_of_frontiers_and_audits(problem: vr.Problem, book: vr.Playbook) -> None:
-    found = vr.frontier(problem, [vr.Privacy(k=2), vr.Privacy(risk=0.5)])
-    assert [(row["k"], row["risk"], row["mac"]) for row in found.rows()] == [(2, None, book.mac), (None, 0.5, book.mac)]
-    report = vr.audit(book)
-    assert {row["verdict"] for row in report.rows()} == {"holds"} and len(report.rows()) == len(report.claims)
 
 
 def test_reprs_are_short_and_hold_no_candidate(book: vr.Playbook, instance: Path) -> None:
@@ -281,12 +240,6 @@ def test_visibility_as_a_function(two_rooms: vr.Domain, problem: vr.Problem) -> 
 def test_m_as_in_the_paper(problem: vr.Problem, ratio: float) -> None:
     num_nodes = len(problem.domain.shortest_path((1, 0), (1, 6)))
     assert vr.m_of_ratio(problem, ratio) == max(1, round(ratio * num_nodes))
-
-
-def test_m_needs_a_way() -> None:
-    split = vr.Problem(vr.Domain.from_edges(3, [0], [1], [1]), [vr.Trip(0, 2)], [1])
-    with pytest.raises(vr.InvalidInputError, match="the start can reach"):
-        vr.m_of_ratio(split, 1)
 
 
 # Planners as objects.

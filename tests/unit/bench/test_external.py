@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from bench_runs import small_terrain
 from dask_cluster import wait_until
-from veilroute import InvalidInputError, VeilrouteError, bench
+from veilroute import VeilrouteError, bench
 
 
 def corridor() -> vr.Problem:
@@ -108,13 +107,6 @@ def test_of_a_text_that_is_torn_only_whole_classes_count(printed: str, num_whole
     assert len(bench.read_printed(printed, (0, 9))) == 2
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
-@pytest.mark.parametrize("words", ["(sleep 0.2; {} ) &", "{} > /dev/stdout; echo done", "{} | (sleep 0.2; cat)"])
-def test_whatever_process_holds_what_is_printed_is_waited_for(tmp_path: Path, words: str) -> None:
-    command = words.replace("{}", echo(tmp_path, "Partition 0\n2 4"))
-    assert run(f"sh -c {shlex.quote(command)}").num_anonymized == 2
-
-
 SUMMARY = ": c=1\n: u=1\n: p=merge\n: r=1\n- Number of Total Paths: 4\n- Time: {} [ms]\n- MSG: \n"
 
 
@@ -141,16 +133,6 @@ def test_a_program_says_itself_whether_its_search_was_complete(
     assert (outcome.is_finished, outcome.num_anonymized) == (is_finished, 2)
 
 
-def test_a_program_may_say_by_its_exit_code_that_it_was_stopped(tmp_path: Path) -> None:
-    outcome = run(echo(tmp_path, PAIR + "Partition 1\n7 5\nCompleted\n", "sys.exit(124)"))
-    assert (outcome.is_finished, outcome.num_anonymized) == (False, 4)
-    # What somebody else has stopped may be torn; what says itself that it was stopped is not.
-    assert run(echo(tmp_path, PAIR + "Partition 1\n7 5", "os._exit(124)")).num_anonymized == 2
-    assert run(echo(tmp_path, "Stopped\n" + PAIR + "Partition 1\n7 5", "sys.exit(124)")).num_anonymized == 4
-    with pytest.raises(VeilrouteError, match="exit code 123"):
-        run(echo(tmp_path, PAIR, "sys.exit(123)"))
-
-
 def test_members_share_m_nodes_and_go_on_by_themselves(tmp_path: Path) -> None:
     """A walk up the long way, of which the first m nodes are shared: what comes behind them is not the program's."""
     domain = vr.grid_domain([".....", ".@@@.", "....."])
@@ -174,14 +156,6 @@ def test_members_share_m_nodes_and_go_on_by_themselves(tmp_path: Path) -> None:
             mac(walk, m)
 
 
-def test_who_cannot_go_on_after_m_nodes_is_an_error(tmp_path: Path) -> None:
-    domain = vr.Domain.from_edges(4, [0, 1, 0, 2, 1], [1, 3, 2, 3, 0], [1, 1, 1, 1, 9])
-    problem = vr.Problem(domain, [vr.Trip(0, 3)], [1, 2])
-    assert run(echo(tmp_path, "Partition 0\n1 2\n0\n1\n"), problem, m=2).num_anonymized == 2
-    with pytest.raises(VeilrouteError, match="no way past each member"):
-        run(echo(tmp_path, "Partition 0\n1 2\n0\n2\n"), problem, m=2)
-
-
 @pytest.mark.parametrize("is_file", [False, True])
 def test_what_a_program_prints_is_bounded(tmp_path: Path, is_file: bool) -> None:
     """One byte more than may be is too much, on standard output and in the file."""
@@ -193,19 +167,6 @@ def test_what_a_program_prints_is_bounded(tmp_path: Path, is_file: bool) -> None
         run(command, most_bytes=(1 << 20) - 1)
     with pytest.raises(VeilrouteError, match="printed more than 1 MB"):
         run(echo(tmp_path, "", "while True: print('x' * 1000)"), most_bytes=1 << 20)
-
-
-def test_what_is_asked_is_handed_over_with_all_digits(tmp_path: Path) -> None:
-    wanted = ["2", "1234567.5", "12.125", "12125", "1234567", "0.5", "3"]
-    command = echo(tmp_path, "Completed", f"assert sys.argv[1:] == {wanted}, sys.argv")
-    problem = vr.Problem(corridor().domain, corridor().trips, corridor().candidates, vr.WithinDistance(0.5))
-    asked = vr.Privacy(2, 1234567.5, 1234567, spread="all-pairs")
-    places = "{k} {ell} {time_limit} {time_limit_ms} {m} {radius} {seed}"
-    bench.run_external(f"{command} {places}", problem, asked, seed=3, time_limit_s=12.125)
-    whole = echo(tmp_path, "Completed", "assert sys.argv[1:] == ['inf', '0', '1'], sys.argv")
-    bench.run_external(
-        f"{whole} {{m}} {{radius}} {{time_limit_ms}}", corridor(), vr.Privacy(2), seed=3, time_limit_s=1e-5, grace_s=9
-    )
 
 
 DETACHED = """
@@ -253,45 +214,3 @@ def test_a_program_ends_with_the_process_that_runs_it(tmp_path: Path) -> None:
     worker.kill()
     worker.wait()
     wait_until(lambda: not is_running(str(path)))
-
-
-def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
-    with pytest.raises(VeilrouteError, match="the program failed: no such luck"):
-        run(echo(tmp_path, "", "sys.exit('no such luck')"))
-    with pytest.raises(VeilrouteError, match="cannot be run"):
-        run(str(tmp_path / "nowhere"))
-
-
-def test_printed_classes_are_read_as_the_authors_print_them() -> None:
-    text = "Setup\nPartition 0 (3 Nodes Expanded)\n4 5 \n0 4 5 \n4 5 \n9 \n\nPartition 1 (1 Nodes Expanded)\n7 \n"
-    text += "- Time: 3\n8\n"
-    assert bench.read_printed(text, (0, 9)) == [([4, 5], [0, 4, 9]), ([7], [])]
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "command"),
-    [
-        ("TOP=./a.out -k {k}", "TOP", "./a.out -k {k}"),
-        ("./a.out --seed=3", "a.out", "./a.out --seed=3"),
-        # No shell runs the command: this is the program 1 by the name A, and the next one sets a variable.
-        ("A=1 ./x", "A", "1 ./x"),
-        *((text, "", "") for text in ("x=", "a 'b", "a {secret}", "")),
-    ],
-)
-def test_a_program_is_called_as_it_is_named(text: str, name: str, command: str) -> None:
-    if command:
-        assert bench.read_program(text) == (name, command) and bench.split_command(command)
-    else:
-        with pytest.raises(InvalidInputError, match="--external"):
-            bench.read_program(text)
-
-
-def choice_of(*texts: str) -> bench.Choice:
-    return bench.Choice(20, sizes=(8,), methods=("optimal",), externals=tuple(map(bench.read_program, texts)))
-
-
-def test_programs_that_tables_would_mix_up_are_refused() -> None:
-    for texts in (("a/planner -a", "b/planner -b"), ("x=a/planner", "x=b/planner"), ("Rbp=planner",)):
-        with pytest.raises(InvalidInputError, match="no other program or method has"):
-            bench.build_cells(["table1", "table4"], small_terrain(), choice_of(*texts))
-    assert bench.build_cells(["table1"], small_terrain(), choice_of("x=a/planner", "y=a/planner", "x=a/planner"))

@@ -24,24 +24,6 @@ def test_a_figure_is_printed_when_it_is_rounded_or_cut_off_so() -> None:
     assert {ours: bench.is_printed_as(ours, 0.434, 0.001) for ours in told} == told
 
 
-@pytest.mark.parametrize(
-    ("given", "verdict"),
-    [
-        (figure(), bench.AGREES),
-        (figure(ours=0.5), bench.DIFFERS),
-        (figure(ours=0.5, contradicted="Table 2 says so."), bench.MISPRINT),
-        (figure(contradicted="Table 2 says so."), bench.AGREES),
-        (figure(ours=None), bench.NOT_COMPARED),
-        (figure(ours=0.9, has_clock=True), bench.CLOCK),
-        (figure(ours=0.9, has_clock=True, least=0.4345), bench.CLOCK),  # which may have been printed so
-        (figure(ours=0.9, has_clock=True, least=0.436), bench.DIFFERS),
-        (figure("<1", ours=0.2), bench.DIFFERS),
-    ],
-)
-def test_each_verdict(given: bench.Figure, verdict: str) -> None:
-    assert given.verdict == verdict
-
-
 def records(
     method: bench.Method, macs: list[float], size: int = 8, *, k: int = 2, ratio: float | None = None,
     reading: str = bench.TEXT, status: str = "feasible",

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from concurrent.futures import BrokenExecutor, CancelledError
 from dataclasses import replace
@@ -17,7 +14,7 @@ import pytest
 
 import veilroute as vr
 from bench_runs import InlineWorkforce, quick_cells, small_terrain, without_times
-from veilroute import InvalidInputError, MissingExtraError, VeilrouteError, bench
+from veilroute import VeilrouteError, bench
 from veilroute.base.run import peak_memory_mb
 
 
@@ -63,30 +60,6 @@ def test_a_cell_gives_what_solve_gives(cells: list[bench.Cell], terrain: bench.T
     assert "SHA-256" in other["outcome"]["error"]
     fault: Any = 5  # of ours, and not a map
     assert bench.run_cell(bench.Job(cell, fault, "test"))["outcome"]["error"].startswith("AttributeError: 'int' object")
-
-
-def test_each_improvement_is_recorded_once_the_last_being_the_plan(
-    cells: list[bench.Cell], terrain: bench.Terrain
-) -> None:
-    cell = replace(cells[0], method=bench.Method("pbp", "merge-bb", "cost-asc", "tunnel"))
-    outcome = bench.record_from_dict(bench.run_cell(job_of(cell, terrain))).outcome
-    steps = [(-num_anonymized, mac) for _, num_anonymized, mac in outcome.improvements]
-    assert len(steps) > 1 and steps == sorted(set(steps), reverse=True)
-    assert steps[-1][0] == -outcome.num_anonymized and steps[-1][1] == pytest.approx(outcome.mac)
-
-
-def test_m_follows_the_shortest_path(cells: list[bench.Cell], terrain: bench.Terrain) -> None:
-    at = cells[0].instance
-    problem = vr.Problem(terrain.domains["rooms-2"], [vr.Trip(at.start, at.goal)], at.candidates)
-    num_nodes = len(vr.cover(problem, []).walk)
-    assert [bench.bounded_m(problem, ratio) for ratio in (None, 0.0001, 1.0, 5.0)] == [
-        None,
-        1,
-        num_nodes,
-        5 * num_nodes,
-    ]
-    record = bench.record_from_dict(bench.run_cell(job_of(replace(cells[0], m_ratio=0.5), terrain)))
-    assert record.outcome.m == round(0.5 * num_nodes)
 
 
 def test_a_record_says_where_it_comes_from_and_no_paths(cells: list[bench.Cell], terrain: bench.Terrain) -> None:
@@ -227,43 +200,3 @@ def test_a_cell_that_kills_its_worker_is_found_and_the_others_finish(tmp_path: P
     assert "out of memory" in report.errors[0].outcome.error
     assert len((tmp_path / bench.FILE_NAME).read_bytes().splitlines()) == len(cells)
     assert {at: count for at, count in tries.items() if count > 1} == {4: 2, 5: 2}, "the neighbour is not blamed"
-
-
-def test_processes_of_a_pool_ignore_ctrl_c_and_end_at_once_when_told() -> None:
-    workforce = bench.LocalWorkforce(1)
-    executor = workforce.open()
-    pid = executor.submit(os.getpid).result()
-    assert pid != os.getpid()
-    os.kill(pid, signal.SIGINT)
-    assert executor.submit(os.getpid).result() == pid
-    long = executor.submit(time.sleep, 600)
-    while not long.running():
-        time.sleep(0.01)
-    workforce.close(at_once=True)
-    with pytest.raises(ProcessLookupError):  # it has been waited for
-        os.kill(pid, 0)
-    error = long.exception()
-    assert isinstance(error, BrokenExecutor) and workforce.diagnose(error) == "executor"
-    assert workforce.diagnose(ValueError()) == ""
-    workforce.close()
-
-
-def test_what_cannot_be_worked_with_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    for num_workers in (0, -1, True):
-        with pytest.raises(InvalidInputError, match="--workers"):
-            bench.LocalWorkforce(num_workers)
-    for address in ("nonsense://here", ""):
-        with pytest.raises(InvalidInputError, match="--dask: expected the address of a running Dask scheduler"):
-            bench.DaskWorkforce(address).open()
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MissingExtraError, match="veilroute\\[cluster\\]"):
-        bench.DaskWorkforce("tcp://127.0.0.1:1").open()
-
-
-def test_what_dask_says_of_lost_jobs() -> None:
-    from distributed.scheduler import KilledWorker
-
-    workforce = bench.DaskWorkforce("tcp://127.0.0.1:1")
-    assert workforce.diagnose(KilledWorker.__new__(KilledWorker)) == "job" and workforce.diagnose(ValueError()) == ""
-    with pytest.raises(VeilrouteError, match="scheduler at tcp://127.0.0.1:1 has gone"):
-        workforce.diagnose(CancelledError())

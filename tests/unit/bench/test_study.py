@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,6 @@ from veilroute.analysis import watch_playbook
 
 HEAD = 'format = "veilroute-study/1"\n'
 ONE = '[[experiment]]\nname = "one"\ncandidates = 4\nmethods = ["optimal"]\n'
-HALL = "[[terrain]]\nrooms = [12, 16]\n"
 
 
 def write(folder: Path, text: str) -> Path:
@@ -118,59 +116,15 @@ def test_a_study_runs_on_files_and_generated_maps(town: tuple[Path, vr.Problem],
     ("text", "message"),
     [
         ('colour = "red"\n' + ONE, "colour: expected one of format, title"),
-        (ONE + "size = 3\n", r"experiment\[0\].size: expected one of name"),
         (ONE.replace("4", "1"), "one.candidates: expected integers from 2 to 100000, got 1"),
-        (ONE + 'm = "long"\n', r"one.m: expected integers from 1 to 1e\+15, or 'inf'"),
         (ONE + 'm = 3\nm_ratio = 0.5\n', "m or m_ratio, not both"),
-        (ONE.replace("optimal", "optimum"), "planner: expected one of optimal, pbp, .*got 'optimum'"),
-        (ONE.replace('"optimal"', '"rbp", "rbp"'), "one.methods: expected methods that differ"),
-        ('[[terrain]]\nrooms = [9, 9]\nmaps = "paper"\n' + ONE, "one of maps, file, rooms and streets"),
-        ('[[terrain]]\nmaps = ["rooms-1"]\ncandidates = 1001\n' + ONE, "candidates: expected an integer from 2"),
-        (ONE + f"k = 1{'0' * 5000}\n", "not TOML that can be read: an integer has thousands of digits"),
         (ONE + "risk = 1.5\n", "one.risk: expected numbers from 1e-09 to 0.999999999, or 'none'"),
         (ONE + "risk = 0.5\nk = 3\n", "one.k: expected k or risk"),
-        (ONE + 'reading = "authors"\nm_ratio = 1.0\n', "one.methods: expected rbp, cbp, m-pbp, pbp/naive alone"),
-        (ONE.replace("optimal", "rbp") + 'reading = "authors"\n', "one.m_ratio: expected finite numbers"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_study_is_said(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=message):
         bench.read_study(write(tmp_path, text))
-
-
-PRIOR = {"prior": [5.0, *[1.0] * 5]}
-
-
-@pytest.mark.parametrize(
-    ("terrain", "change", "message"),
-    [
-        ("rooms = [4473, 4472]", {}, "rooms: expected two integers >= 12 with a product of at most 20000000"),
-        ("rooms = [12, 12]\nstart = [1, 1]", {}, "start and goal, or neither"),
-        ("rooms = [12, 12]\nstart = [0, 0]\ngoal = [5, 5]", {}, r"terrain\[0\]: start: .*inside a wall"),
-        ("rooms = [12, 12]\nstart = [4, 4]\ngoal = [5, 5]\ncandidates = [[99, 4]]", {}, r"got \(99, 4\)"),
-        ('file = "odd.json"', {"objective": "total"}, "odd.json: expected the objective .mac., .* a copy, got 'total'"),
-        *((f'file = "odd.json"\ncandidates = {value}', PRIOR, "no candidates beside a file with a prior")
-          for value in (4, [9, 10])),
-        ('file = "odd.json"', {"prior": [1.0, 0, 0, 1, 1, 1]}, "odd.prior: .* for two of the first 3"),
-    ],
-)  # fmt: skip
-def test_terrain_is_refused_that_does_not_fit(
-    terrain: str, change: dict[str, Any], message: str, town: tuple[Path, vr.Problem], tmp_path: Path
-) -> None:
-    write_instance(Instance(replace(town[1], **change)), tmp_path / "odd.json")
-    with pytest.raises(InvalidInputError, match=message):
-        study, found = find(tmp_path, f"[[terrain]]\n{terrain}\n{ONE.replace('= 4', '= [3, 6]')}")
-        bench.build_cells(study.suites, found, bench.Choice(20))
-
-
-def test_more_candidates_than_there_are_are_refused_or_told(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
-    file, many = '[[terrain]]\nfile = "town.json"\n', ONE.replace("= 4", "= [4, 8]")
-    study, terrain = find(tmp_path, file + ONE.replace("= 4", "= [8, 9]"))
-    with pytest.raises(InvalidInputError, match="one.candidates: expected at most 6.*got 8"):
-        bench.build_cells(study.suites, terrain, bench.Choice(20))
-    study, terrain = find(tmp_path, file + HALL + many)
-    (sentence,) = bench.left_out(study.suites, terrain, bench.Choice(20))
-    assert "8 candidates" in sentence and "town (6)" in sentence
 
 
 def test_the_prior_of_an_instance_file_is_planned_under(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
@@ -203,20 +157,3 @@ def test_the_prior_of_an_instance_file_is_planned_under(town: tuple[Path, vr.Pro
             watched = watch_playbook(book, "bayesian")
             guesses = {name: (within, end) for name, within, end in record.outcome.guesses}
             assert guesses["bayesian"] == pytest.approx((watched.success, watched.success_at_end))
-
-
-def test_presets_leave_out_large_maps_and_sizes(town: tuple[Path, vr.Problem], tmp_path: Path) -> None:
-    num_nodes = town[1].domain.num_nodes
-    text = f"[preset.small]\nmost_nodes = {num_nodes}\nmost_candidates = 6\n"
-    text += f'[[terrain]]\nfile = "town.json"\n[[terrain]]\nfile = "hall.map"\n{HALL}'
-    study, terrain = find(tmp_path, text + ONE.replace("= 4", "= [4, 6, 8]"))
-    _, preset = study.preset("small")
-    assert list(terrain.domains) == ["town"] and "left out, beyond most_nodes: hall" in terrain.remark
-    assert [variation.sizes for suite in study.within(preset) for variation in suite.variations] == [(4, 6)]
-    few = replace(preset, most_nodes=num_nodes - 1)
-    for message, act in (
-        ("terrain: expected a map of at most", lambda: study.find_terrain(few)),
-        ("most_candidates: expected at least 4", lambda: study.within(replace(preset, most_candidates=3))),
-    ):
-        with pytest.raises(InvalidInputError, match=message):
-            act()

@@ -67,24 +67,3 @@ def test_metres_are_true_in_the_north_and_turns_are_free() -> None:
     lengths = np.unique(domain.costs.round())
     assert set(lengths.tolist()) == {100.0, 141.0, 224.0}
     assert domain.turns is None
-
-
-@pytest.mark.parametrize(
-    ("areas", "options", "says"),
-    [
-        ([], {}, "area: expected a polygon to fly in"),
-        ([[SQUARE]], {"cell": 0.05}, "cell: expected metres from 0.1"),
-        ([[SQUARE]], {"ways": 4}, "ways: expected 8 or 16, got 4"),
-        ([[SQUARE]], {"cell": 50}, "cell: expected a smaller one: of a lattice 50 m wide 0 points are free"),
-        ([[[(0, 0), (0, 0), (1, 0)]]], {}, "zone 0: expected a ring of three corners or more"),
-        ([[[(0, 0), (2000, 2000), (2000, 0), (0, 2000)]]], {}, "zone 0: expected a ring that does not cross or touch"),
-        ([[SQUARE], [[(0, 0), (900, 0), (0, 900)]]], {}, "zone 1: expected no_fly: true among its properties"),
-        ([[[(x * 10**6, y * 10**6) for x, y in SQUARE]]], {}, "an area of at most 250 km across"),
-        ([[[(x * 50, y * 50) for x, y in SQUARE]]], {"cell": 0.1}, "at least 0.2 metres: 0.1 makes about 4,000,000"),
-    ],
-)
-def test_what_cannot_be_flown_in(areas: list[Polygon], options: dict[str, float], says: str) -> None:
-    given = {"cell": 1.0, "ways": 8} | options
-    with pytest.raises(vr.InvalidInputError) as caught:
-        free_flight(zones(areas), [], cell=given["cell"], ways=int(given["ways"]))
-    assert says in str(caught.value)

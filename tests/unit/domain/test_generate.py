@@ -34,11 +34,3 @@ def test_drawn_candidates_are_on_the_way_and_repeatable() -> None:
     assert set(drawn) == {(0, 2), (1, 0), (1, 1), (1, 2)}
     with pytest.raises(vr.InvalidInputError, match="1 to 4"):
         vr.draw_candidates(domain, (0, 0), (0, 1), 5, seed=3)
-
-
-def test_sizes_and_shares_are_checked() -> None:
-    for given in ({"height": 5}, {"width": 3}, {"height": 2.5}):
-        with pytest.raises(vr.InvalidInputError, match="generate_rooms"):
-            vr.generate_rooms(**given, seed=0)
-    with pytest.raises(vr.InvalidInputError, match="one_way_share"):
-        vr.generate_streets(seed=0, one_way_share=2)

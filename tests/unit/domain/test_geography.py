@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from typing import Any
 
 import pytest
@@ -65,24 +63,6 @@ def test_the_hash_covers_what_distances_depend_on_and_not_what_is_for_people() -
         {"lonlat": [(24.90, 60.10), (24.91, 60.10), (24.92, 60.11)]},
     ):
         assert street_domain(**PARTS | change).sha256 != plain
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"unit": "hours"}, "streets.unit: expected seconds or metres"),
-        ({"lonlat": [(60.1, 124.9), (60.1, 24.91), (60.11, 24.91)]}, "streets.lonlat: expected longitudes from -180"),
-        ({"lengths": [200.0, 120.0, math.nan, 5.0, 130.0]}, "streets.lengths[2].cost: expected a finite number"),
-        ({"name_ids": [3, 0, 0, 0, 0]}, "streets.names: expected numbers from 0 to 2"),
-        ({"labels": [2**63, 2, 3]}, "labels: expected an integer"),
-        ({"shape_ptr": [0, 2, 1, 3, 4, 4]}, "streets.shape_ptr: expected 6 offsets"),
-        ({"names": ["", "a\nb", "c"]}, "streets.names: expected printable text"),
-        ({"costs": [1.0]}, "edges: expected tails, heads and costs of equal length"),
-    ],
-)
-def test_bad_parts_are_named(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(vr.InvalidInputError, match=f"^{re.escape(message)}"):
-        street_domain(**PARTS | change)
 
 
 def test_a_degree_of_latitude_and_of_longitude() -> None:

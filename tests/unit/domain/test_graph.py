@@ -4,7 +4,6 @@ import math
 from pathlib import Path
 
 import networkx as nx
-import numpy as np
 import pytest
 
 import veilroute as vr
@@ -42,29 +41,6 @@ def test_bad_costs_are_named(cost: float) -> None:
         checked_costs(cost)  # as a file may have it in place of a list
 
 
-@pytest.mark.parametrize(
-    ("arguments", "field"),
-    [
-        ((0, [], [], []), "num_nodes"),
-        ((2, [0], [2], [1]), r"edges\[0\].head"),
-        ((2, [0.5], [1], [1]), "edges.tail"),
-        ((2, [0, 1], [1], [1]), "edges"),
-        ((2, [0], [1], ["far"]), "edges.cost"),
-    ],
-)
-def test_bad_edges_are_named(arguments: tuple[int, list[int], list[int], list[float]], field: str) -> None:
-    with pytest.raises(vr.InvalidInputError, match=field):
-        vr.Domain.from_edges(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("field", "value"), [("labels", ["a"]), ("labels", ["a", "a"]), ("labels", [5, "5"]), ("coordinates", [[0, 0]])]
-)
-def test_labels_and_coordinates_are_checked(field: str, value: list[object]) -> None:
-    with pytest.raises(vr.InvalidInputError, match=field):
-        vr.Domain.from_edges(2, [0], [1], [1], **{field: value})  # type: ignore[arg-type]
-
-
 def test_networkx_round_trip_keeps_labels_costs_and_positions() -> None:
     graph = nx.DiGraph()
     graph.add_node("depot", x=0, y=1)
@@ -88,23 +64,6 @@ def test_hash_sees_costs_edges_and_labels() -> None:
         vr.Domain.from_edges(4, [0, 1], [1, 2], [1, 1]),
     ]
     assert len({domain.sha256 for domain in (base, *others)}) == 6
-
-
-def test_nodes_outside_are_named(line5: vr.Domain) -> None:
-    for label in (5, -1, "x", True, 1.0, None):
-        with pytest.raises(vr.InvalidInputError, match="a node from 0 to 4"):
-            line5.node(label)
-    assert line5.node(np.int64(3)) == 3
-
-
-def test_labels_become_plain_and_others_are_refused() -> None:
-    tuples = nx.relabel_nodes(nx.path_graph(3), {i: (np.int64(i), np.int64(7)) for i in range(3)})
-    domain = vr.Domain.from_networkx(tuples, default_cost=1)
-    assert domain.labels == ((0, 7), (1, 7), (2, 7))
-    assert domain.parse_label("(1, 7)") == (1, 7)
-    for label in (frozenset({1}), 1.5):
-        with pytest.raises(vr.InvalidInputError, match="labels: expected an integer, printable text, or a tuple"):
-            vr.Domain.from_networkx(nx.relabel_nodes(nx.path_graph(2), {0: label}), default_cost=1)
 
 
 def test_tuples_in_tuples_survive_the_file(tmp_path: Path) -> None:

@@ -24,19 +24,6 @@ def test_eight_way_movement_does_not_cut_corners() -> None:
     assert ((1, 1), (0, 2)) not in edges
 
 
-@pytest.mark.parametrize(
-    ("label", "reason"),
-    [
-        ((0, 3), "a free cell; this one is inside a wall"),
-        ((-1, 0), "a cell on the map"),
-        (5, r"a cell as \(row, col\)"),
-    ],
-)
-def test_cells_that_cannot_be_stood_on(two_rooms: vr.Domain, label: object, reason: str) -> None:
-    with pytest.raises(vr.InvalidInputError, match=reason):
-        two_rooms.node(label)
-
-
 def test_cells_lie_where_the_north_west_corner_and_their_width_say() -> None:
     """One degree of latitude is 111,195 m; at 60 degrees one of longitude is half of that."""
     domain = vr.grid_domain(np.ones((20, 30), dtype=bool), anchor=Anchor(60.0, 24.0, 111.195))
@@ -64,31 +51,3 @@ def test_where_a_grid_lies_changes_its_drawing_and_nothing_that_planning_uses() 
     assert plain.drawing_sha256 is None and plain.on_earth is None
     again = domain_from_dict(domain_to_dict(here))
     assert again.drawing_sha256 == here.drawing_sha256
-
-
-@pytest.mark.parametrize(
-    ("anchor", "says"),
-    [
-        ((91, 24, 5), "grid.origin: expected LAT,LON of the north-west corner"),
-        ((60, 24, 0), "grid.cell: expected metres from 0.1"),
-        ((60, 179.9999, 50), "a grid that ends before latitude -85 and longitude 180"),
-        ((-84.9999, 0, 50), "a grid that ends before"),
-    ],
-)
-def test_grids_that_cannot_lie_on_earth(anchor: tuple[float, float, float], says: str) -> None:
-    with pytest.raises(vr.InvalidInputError, match=says):
-        vr.grid_domain(["...", "..."], anchor=Anchor(*anchor))
-
-
-@pytest.mark.parametrize(
-    ("cells", "field"),
-    [
-        (["..", "."], r"grid.map\[1\]"),
-        (["..", ".x"], r"grid.map\[1\]\[1\]"),
-        ([], "grid.map"),
-        (np.zeros((2, 2, 2), dtype=bool), "grid.map"),
-    ],
-)
-def test_bad_grids_are_named(cells: list[str], field: str) -> None:
-    with pytest.raises(vr.InvalidInputError, match=field):
-        vr.grid_domain(cells)

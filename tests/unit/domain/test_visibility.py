@@ -32,8 +32,3 @@ def test_explicit_visibility_is_taken_to_the_letter(line5: vr.Domain) -> None:
 def test_plain_data_round_trip(two_rooms: vr.Domain, visibility: vr.Visibility) -> None:
     again = visibility_from_dict(visibility_to_dict(visibility), two_rooms)
     assert visibility_to_dict(again) == visibility_to_dict(visibility)
-
-
-def test_line_of_sight_needs_a_grid(line5: vr.Domain) -> None:
-    with pytest.raises(vr.InvalidInputError, match="a grid domain"):
-        vr.Problem(line5, [vr.Trip(0, 4)], [1, 2], vr.LineOfSight(3))

@@ -8,7 +8,6 @@ import pytest
 
 import veilroute as vr
 from sound_files import ARCS, POINTS
-from veilroute.domain import great_circle_m
 
 LONLAT = [[-73.530538, 41.085396], [-73.530767, 41.086098], [-73.519366, 41.048796]]
 
@@ -33,28 +32,3 @@ def test_coordinates_beside_the_arcs_are_used(tmp_path: Path, name: str) -> None
     assert metres.streets.lonlat.tolist() == LONLAT
     assert metres.streets.lengths.tolist() == [803, 803, 158, 774]
     assert metres.has_integer_costs
-
-
-def test_seconds_have_the_distance_between_the_ends_as_lengths(tmp_path: Path) -> None:
-    points = write(tmp_path, "elsewhere.co", POINTS)
-    domain = vr.read_dimacs(write(tmp_path, "ny.gr", ARCS), points, unit="seconds")
-    assert domain.streets is not None
-    assert domain.costs.tolist() == [803, 803, 158, 774]
-    assert domain.streets.lengths[2] == great_circle_m(LONLAT[1], LONLAT[2])
-
-
-def test_points_that_are_no_degrees_are_kept_as_they_are(tmp_path: Path) -> None:
-    arcs = write(tmp_path, "plane.gr", ARCS)
-    write(tmp_path, "plane.co", POINTS.replace("41048796", "900000000"))
-    domain = vr.read_dimacs(arcs)
-    assert domain.coordinates is not None
-    assert domain.coordinates[2].tolist() == [-73519366, 900000000]
-    with pytest.raises(vr.FileFormatError, match="coordinates in millionths of a degree, got 'a .co file with others'"):
-        vr.read_dimacs(arcs, unit="metres")
-
-
-def test_what_costs_are(tmp_path: Path) -> None:
-    arcs = write(tmp_path, "a.gr", ARCS)
-    for unit, word in (("miles", "unit: .*'miles'"), ("seconds", "no .co file")):
-        with pytest.raises(vr.InvalidInputError, match=word):
-            vr.read_dimacs(arcs, unit=unit)

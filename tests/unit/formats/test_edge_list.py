@@ -91,11 +91,3 @@ def test_the_unit_follows_from_the_columns(tmp_path: Path, columns: str, unit: s
     assert streets is not None
     assert streets.unit == unit
     assert streets.lengths.tolist() == [length]
-
-
-def test_x_and_y_are_a_plane(tmp_path: Path) -> None:
-    nodes = write(tmp_path, "places.csv", "id,x,y\na,1000,2\nb,3,4.5\n")
-    domain = vr.read_edge_list(write(tmp_path, "city.csv", "from,to,cost\na,b,1\n"), nodes)
-    assert domain.streets is None
-    assert domain.coordinates is not None
-    assert domain.coordinates.tolist() == [[1000, 2], [3, 4.5]]

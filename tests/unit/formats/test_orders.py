@@ -63,12 +63,6 @@ def test_workbooks(book: vr.Playbook, tmp_path: Path, rows: list[list[object]]) 
     assert touched(book, (tmp_path / "orders.xlsx").read_bytes()) == (number_of(book, 2, 4), [])
 
 
-def test_a_first_line_that_may_be_a_header_or_a_customer_is_refused(book: vr.Playbook) -> None:
-    _, said = touched(book, b"Name\nBaker\n")
-    assert said == ["--orders, line 1: may be a header or a customer; write a header above it"]
-    assert touched(book, b"place\nName\nBaker\n") == (number_of(book, 2, 3), [])
-
-
 def test_quantities_are_held_against_the_bound_of_the_customer(book: vr.Playbook) -> None:
     terms = Terms((Van(0, 0),), demand=5, customers={2: Customer(demand=7), 4: Customer(demand=0)})
     raw = "place,quantity\nBaker,7\nName,5.5\nDörte,1\n".encode()

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import gzip
-import sys
 import zlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import veilroute as vr
 from osm_files import Relation, Row, on_grid, osm_text, restriction, write_osm
-from veilroute import MissingExtraError
 from veilroute.domain import Turns
 
 ROAD = {"highway": "residential", "maxspeed": "36", "name": "Öja & Söner <gata>"}
@@ -49,29 +46,6 @@ def test_ways_before_nodes_and_numbers_below_zero(tmp_path: Path) -> None:
     path = tmp_path / "a.osm"
     path.write_text("\n".join([*others[:-1], *nodes, others[-1]]), encoding="utf-8")
     assert vr.read_osm(path).domain.labels == (-14, -13, -11)
-
-
-@pytest.mark.parametrize(
-    ("rows", "options", "message"),
-    [
-        ([], {}, "the file has no ways"),
-        (TOWN[2:], {}, "no ways for the network drive; it has footway 1"),
-        ([(1, [], ROAD)], {}, "none of its 1 ways for the network drive has nodes"),
-        ([(1, [98, 99], ROAD)], {}, "the nodes of all 1 ways are missing; extract the map again"),
-        ([(1, [11, 12], ROAD | {"oneway": "yes"})], {"connected": True}, "from one junction to another"),
-    ],
-)
-def test_files_without_a_network(tmp_path: Path, rows: list[Row], options: dict[str, Any], message: str) -> None:
-    path = write_osm(tmp_path / "a.osm", rows, PLACES)
-    with pytest.raises(vr.FileFormatError, match=f"a.osm: .*{message}"):
-        vr.read_osm(path, **options)
-
-
-def test_without_osmium(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_osm(tmp_path / "a.osm", TOWN, PLACES)
-    monkeypatch.setitem(sys.modules, "osmium", None)
-    with pytest.raises(MissingExtraError, match="osmium"):
-        vr.read_osm(path)
 
 
 def pbf_block(kind: bytes, content: bytes, claim: int | None = None, odd: bytes = b"") -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -104,39 +103,6 @@ def spoiled(edge: dict[str, Any] | None = None, node: dict[str, Any] | None = No
     return graph
 
 
-@pytest.mark.parametrize(
-    ("graph", "word"),
-    [
-        (spoiled(crs="EPSG:32635"), "crs: .*'EPSG:32635'"),
-        (spoiled(node={"x": math.nan}), "node 20"),
-        (spoiled(edge={"length": "far"}), "edge 20 -> 30: .*'far'"),
-        (spoiled(edge={"geometry": "POINT (1 2)"}), "edge 20 -> 30"),
-        ("Helsinki", "graph: .*'str'"),
-        (nx.MultiDiGraph(), "an integer from 1"),
-    ],
-)
-def test_other_graphs_are_refused_in_one_line(graph: Any, word: str) -> None:
-    with pytest.raises(vr.InvalidInputError, match=word) as caught:
-        vr.domain_from_osmnx(graph)
-    assert "\n" not in str(caught.value)
-
-
-def test_degrees_by_any_name() -> None:
-    for crs in ("OGC:CRS84", 'GEOGCRS["WGS 84"]', "+proj=longlat +datum=WGS84", None):
-        assert vr.domain_from_osmnx(spoiled(crs=crs, edge={"geometry": math.nan, "name": math.nan})).num_edges == 3
-
-
-def test_plain_networkx_multigraphs_keep_the_cheapest_and_read_text() -> None:
-    graph = nx.MultiDiGraph()
-    graph.add_edge("a", "b", weight="2.5")
-    graph.add_edge("a", "b", weight="1.5")
-    assert vr.Domain.from_networkx(graph).costs.tolist() == [1.5]
-    place = nx.DiGraph()
-    place.add_node("a", x="east", y=1)
-    with pytest.raises(vr.InvalidInputError, match="coordinates: expected numbers as x and y"):
-        vr.Domain.from_networkx(place)
-
-
 def test_files_of_networkx_are_plain_graphs(tmp_path: Path) -> None:
     graph, path = nx.DiGraph(), tmp_path / "a.graphml"
     graph.add_node("depot", x=0, y=1.5)
@@ -151,24 +117,3 @@ def test_files_of_networkx_are_plain_graphs(tmp_path: Path) -> None:
     assert vr.read_graphml(path, cost="scenic").costs.tolist() == [0.5, 0.25]
     with pytest.raises(vr.FileFormatError, match="weight, scenic"):
         vr.read_graphml(path, cost="charm")
-
-
-KEY = '<key id="w" for="edge" attr.name="cost"><default>7</default></key>'
-NODES = '<node id="a"/><node id="b"/>'
-
-
-@pytest.mark.parametrize(
-    ("text", "edges"),
-    [
-        # Edges of undirected graphs count both ways, also by their own word; so do defaults of keys.
-        (f'<graph edgedefault="undirected">{NODES}<edge source="a" target="b"/></graph>', [(0, 1, 7), (1, 0, 7)]),
-        (
-            f'<graph edgedefault="directed">{NODES}<edge directed="false" source="b" target="a"/></graph>',
-            [(0, 1, 7), (1, 0, 7)],
-        ),
-    ],
-)
-def test_what_graphml_says_of_edges(tmp_path: Path, text: str, edges: list[tuple[int, int, int]]) -> None:
-    (tmp_path / "a.graphml").write_text(f"<graphml>{KEY}{text}</graphml>", encoding="utf-8")
-    tails, heads, costs = vr.read_graphml(tmp_path / "a.graphml").edge_arrays()
-    assert list(zip(tails.tolist(), heads.tolist(), costs.tolist(), strict=True)) == edges

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import sys
 import zipfile
 from pathlib import Path
 
@@ -71,18 +70,6 @@ def test_the_same_places_in_every_kind_of_file(kind: str, tmp_path: Path) -> Non
         assert float(great_circle_m((place.lon, place.lat), (lon, lat))) < 0.2
 
 
-CSV = "name,lat,lon,role\nDepot,60.17,24.93,start\nKamppi,60.168,24.931,\nForum,60.169,24.938,candidate\n"
-
-
-def test_a_table(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.csv", CSV)
-    assert read_places(path) == [
-        Place("Depot", 60.17, 24.93, role="start", origin=f"{path}, line 2"),
-        Place("Kamppi", 60.168, 24.931, role="candidate", origin=f"{path}, line 3"),
-        Place("Forum", 60.169, 24.938, role="candidate", origin=f"{path}, line 4"),
-    ]
-
-
 @pytest.mark.parametrize("column", ["id", "node", "osmid", "ID"])
 def test_ids_in_place_of_coordinates(tmp_path: Path, column: str) -> None:
     (place,) = read_places(write(tmp_path, "a.csv", f"name,{column}\nKamppi,264015624\n"))
@@ -111,19 +98,6 @@ def test_geojson_has_longitude_first(tmp_path: Path, name: str) -> None:
     ]
 
 
-def test_all_problems_are_told_at_once_up_to_twenty(tmp_path: Path) -> None:
-    rows = ["A,60.1715,24.9404", "B,x,24.9", "C,60.1705,", "D,61.5,23.8", "A,60.1715,24.9404", "E,60,1,2,3"]
-    path = write(tmp_path, "a.csv", "\n".join(["name,lat,lon", *rows]) + "\n")
-    with pytest.raises(vr.ManyProblemsError) as caught:
-        read_places(path)
-    assert [error.line for error in caught.value.problems if isinstance(error, vr.FileFormatError)] == [3, 4, 6, 7]
-    path.write_text("name,lat,lon\n" + "".join(f"P{i},x,24.9\n" for i in range(27)))
-    with pytest.raises(vr.ManyProblemsError) as caught:
-        read_places(path)
-    *lines, last = str(caught.value).split("\n")
-    assert (len(caught.value.problems), len(lines), last) == (27, 20, "and 7 more")
-
-
 @pytest.mark.parametrize(
     ("write", "word"),
     [
@@ -136,16 +110,6 @@ def test_geopackages_with_something_else(tmp_path: Path, write: Writer, word: st
     write(tmp_path / "a.gpkg")
     with pytest.raises(vr.FileFormatError, match=rf"a\.gpkg[:,] .*{word}"):
         read_places(tmp_path / "a.gpkg")
-
-
-def test_other_files_and_a_library_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("a.ods", "a.xls"):
-        with pytest.raises(vr.InvalidInputError, match=r"places format: expected one of \.csv"):
-            read_places(tmp_path / name)
-    (tmp_path / "a.xlsx").write_bytes(b"PK")
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(vr.MissingExtraError, match="openpyxl"):
-        read_places(tmp_path / "a.xlsx")
 
 
 def test_a_row_beyond_the_last_of_a_sheet_is_damage(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from sound_files import GRID, PRIOR, SPOTS, collection, feature, write
+from sound_files import GRID, PRIOR, SPOTS, write
 from veilroute.domain import street_domain
 from veilroute.formats import read_prior
 
@@ -42,11 +42,6 @@ def test_a_table_of_points(tmp_path: Path) -> None:
     assert read_prior(write(tmp_path, "p.csv", text), town(), [11, 12], names) == (0.25, 0.75)
     by_hand = "place;weight\n60.17,24.94;1\nB;3\n10;7\n"
     assert read_prior(write(tmp_path, "q.csv", by_hand), town(), [11, 12], names, ends=[10]) == (0.25, 0.75)
-
-
-def test_geojson(tmp_path: Path) -> None:
-    text = collection(feature("Point", [24.94, 60.17], weight=1), feature("", 0, id=12, weight=3.0))
-    assert read_prior(write(tmp_path, "p.geojson", text), town(), [11, 12], {}) == (0.25, 0.75)
 
 
 def test_starts_and_goals_need_no_weight(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from map_server import ARENA, make_zip
-from veilroute import DownloadError, FileFormatError, InvalidInputError, maps
+from veilroute import DownloadError, InvalidInputError, maps
 
 CRLF = ARENA.replace(b"\n", b"\r\n")
 LARGEST = 64 << 20  # bytes of a map or scenario
@@ -132,16 +130,6 @@ def test_a_member_that_lies_about_its_size_is_refused(store: maps.MapStore, tmp_
     assert _tree(store.root) == []
 
 
-def test_an_archive_that_is_none(store: maps.MapStore, tmp_path: Path) -> None:
-    page = tmp_path / "dao-map.zip"
-    with pytest.raises(FileFormatError, match="no such file"):
-        store.install_archive(page, "dao")
-    page.write_text("<html>sorry</html>")
-    with pytest.raises(DownloadError, match="not a sound zip"):
-        store.install_archive(page, "dao")
-    assert _tree(store.root) == []
-
-
 @pytest.mark.parametrize(
     ("name", "data", "problem"),
     [("arena.map", ARENA.replace(b"@", b".", 1), "damaged"), ("arena.map", None, None), ("b.map", b"xx", "")],
@@ -177,57 +165,3 @@ def test_what_is_added_stays_in_place(store: maps.MapStore, local: Path) -> None
     assert listed == {"arena.map": ("dao", True, "added"), "mine.map": ("local", False, "added")}
     assert store.find("mine") == (local / "mine.map").resolve()
     assert store.find("arena.map.scen") == (local / "deep" / "arena.map.scen").resolve()
-
-
-def test_what_is_no_map_is_not_added(store: maps.MapStore, local: Path, tmp_path: Path) -> None:
-    (local / "arena.map").write_bytes(ARENA + b"@")
-    (local / "folder.map").mkdir()
-    (local / "gone.map").symlink_to(tmp_path / "nowhere.map")
-    for name, size in (("huge.map", LARGEST + 1), ("large.map", LARGEST)):
-        with (local / name).open("wb") as file:
-            file.truncate(size)  # takes no room
-    reasons = ["another text", "not a file", "not a file", "larger than 64 MB"]
-    if sys.platform == "linux":  # other systems do not let such a name be made
-        (local / os.fsdecode(b"\xff.map")).write_bytes(b"x")
-        reasons.append("not UTF-8")
-    report = store.add_directory(local)
-    assert report.unverified == ("large.map", "mine.map") and not report.verified
-    assert all(reason in line for line, reason in zip(report.refused, reasons, strict=True))
-    assert str(local / "arena.map") in report.refused[0] and "".join(report.refused).encode("utf-8")
-    assert [stored.name for stored in store.list_maps()] == ["large.map", "mine.map"]
-
-
-def test_a_vanished_file_is_missing(store: maps.MapStore, local: Path) -> None:
-    store.add_directory(local)
-    (local / "arena.map").unlink()
-    assert next((one.problem, one.num_bytes) for one in store.list_maps()) == ("missing", 0)
-    with pytest.raises(InvalidInputError, match="has vanished; run 'veilroute maps get dao'"):
-        store.find("arena.map")
-
-
-# -- finding
-
-
-def test_downloaded_goes_before_added_unless_it_is_damaged(store: maps.MapStore, install: Install, local: Path) -> None:
-    store.add_directory(local)
-    install({"arena.map": ARENA})
-    downloaded = store.root / "dao" / "arena.map"
-    assert store.find("arena") == downloaded
-    assert [stored.source for stored in store.list_maps()] == ["added", "downloaded", "added"]
-    downloaded.write_bytes(b"broken")
-    assert store.find("arena") == (local / "arena.map").resolve()
-
-
-def test_what_is_not_there_is_not_found(store: maps.MapStore, install: Install) -> None:
-    install({"corridor.map": b"x"})
-    for name in ("arena", "coridor", "../dao/corridor"):
-        with pytest.raises(InvalidInputError):
-            store.find(name)
-
-
-@pytest.mark.parametrize("content", ["[1, 2]", "", '{"a\\nb.map": "x"}'])
-def test_a_damaged_index_is_named(store: maps.MapStore, content: str) -> None:
-    store.root.mkdir()
-    (store.root / "added.json").write_text(content)
-    with pytest.raises(FileFormatError, match=r"added\.json"):
-        store.list_maps()

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from drawn_books import triangle_book
 from street_samples import ATTRIBUTION, exposed_book, little_book, little_town
 from veilroute.plotting import bend_walks, html_map, street_lines, write_html_map
 
@@ -152,21 +151,6 @@ def test_lines_are_the_routes_and_members_that_part_have_their_own() -> None:
             whole = begun + rests[at][1:] if rests else begun
             assert whole == line(town, book.route_for(member))
         assert len(shown["directions"]) == len(shown["parts"])
-
-
-def test_places_have_their_roles_and_those_that_are_not_hidden_are_listed() -> None:
-    scene = Page(html_map(little_book())).scene["playbook"]
-    assert [place["role"] for place in scene["places"][0]] == ["candidate"] * 6 + ["start", "goal"]
-    assert "Branch North\nClass 1" in {place["text"] for place in scene["places"][0]}
-    scene = Page(html_map(exposed_book(names={103: "Yard & Co"}))).scene["playbook"]
-    assert [place["name"] for place in scene["places"][0] if place["role"] == "not-protected"] == ["Yard & Co"]
-    assert "Yard & Co" in scene["notHidden"]
-    # Bars are what an observer believes.
-    book = triangle_book()
-    scene = Page(html_map(book)).scene["playbook"]
-    bars = [group["bar"] for group in scene["trips"][0]["classes"] if "bar" in group]
-    assert len(bars) == len(vr.risk(book).routes)
-    assert all(sum(chance for _, chance in bar) == pytest.approx(1) for bar in bars)
 
 
 def test_candidates_seen_from_afar_are_joined_to_the_route() -> None:

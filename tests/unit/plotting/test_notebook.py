@@ -37,15 +37,6 @@ def test_names_do_not_break_out_of_the_frame_or_the_tables() -> None:
     assert not re.search("<script|</iframe", shown(vr.audit(book)))
 
 
-def test_an_audit_shows_every_claim_with_its_verdict() -> None:
-    report = vr.audit(little_book())
-    html = shown(report)
-    assert all(f"<code>{claim.claim}</code>" in html for claim in report.claims)
-    assert report.headline in unescape(html) and ">VIOLATED<" not in html
-    forged = little_book().to_json().replace(b'"num_anonymized":', b'"num_anonymized":1')
-    assert ">VIOLATED<" in shown(vr.audit(vr.playbook_from_json(forged)))
-
-
 def test_a_frontier_is_a_chart_that_reaches_nothing() -> None:
     html = shown(vr.frontier(little_book().problem, [vr.Privacy(k=k, ell=1) for k in (2, 3)]))
     assert html.count("<tr>") == 3 and "data:image/png;base64," in html

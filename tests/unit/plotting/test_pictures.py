@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-import subprocess
-import sys
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +17,7 @@ from matplotlib.text import Annotation
 import veilroute as vr
 from drawn_books import PLACES, triangle_book
 from street_samples import ATTRIBUTION, exposed_book, little_book, little_town
-from veilroute.plotting import bend_walks, draw_playbook, letters, plot_playbook, rings
+from veilroute.plotting import bend_walks, draw_playbook, letters, plot_playbook
 
 MAGIC = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
 ROOMS = ["...@...", ".......", "...@..."]
@@ -68,10 +65,6 @@ def lines(ax: Axes, name: str) -> list[Line2D]:
     return [line for line in ax.lines if line.get_gid() == name]
 
 
-def points(line: Line2D) -> list[list[float]]:
-    return [[float(x), float(y)] for x, y in np.asarray(line.get_xydata())]
-
-
 def route_names(ax: Axes) -> list[str]:
     return [name for line in ax.lines if (name := str(line.get_gid())).startswith("route-")]
 
@@ -108,28 +101,6 @@ def test_equal_playbooks_give_equal_bytes_whatever_the_users_settings_are(
     assert data.startswith(MAGIC[suffix]) and b"Date" not in data
 
 
-def test_size_and_resolution_and_what_is_refused(tmp_path: Path) -> None:
-    book, path = rooms_book(), tmp_path / "small.png"
-    draw_playbook(book, path, size=(6, 4), dpi=50)
-    assert struct.unpack(">II", path.read_bytes()[16:24]) == (300, 200)
-    for name in ("picture.gif", "picture", "picture.jpeg"):
-        with pytest.raises(vr.UnknownMethodError):
-            draw_playbook(book, tmp_path / name)
-    wrong: list[dict[str, object]] = [{"dpi": 0}, {"size": (0, 4)}, {"size": (5,)}, {"size": 7}, {"trip": 1}]
-    for options in wrong:
-        (field,) = options
-        with pytest.raises(vr.InvalidInputError, match=f"^{field}"):
-            draw_playbook(book, tmp_path / "picture.png", **options)  # type: ignore[arg-type]
-    with pytest.raises(vr.InvalidInputError, match="only its hash"):
-        plot_playbook(replace(book, domain=None))
-    assert [each.name for each in tmp_path.iterdir()] == ["small.png"]
-
-
-def test_importing_veilroute_does_not_import_matplotlib() -> None:
-    code = "import sys, veilroute, veilroute.cli; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 @pytest.mark.parametrize("name", [name for name in BOOKS if name != "other scripts"])  # the font lacks some
 def test_every_hidden_class_has_its_routes_its_places_and_a_line_in_the_legend(name: str) -> None:
     book = BOOKS[name]()
@@ -159,17 +130,6 @@ def test_routes_follow_the_bends_of_streets() -> None:
         ((walk,),), positions = bend_walks(town, [[[town.node(label) for label in group.routes[0]]]])
         for bend in positions[walk]:
             assert np.hypot(*(drawn - bend).T).min() < 8  # metres; corners may be rounded
-
-
-def test_a_place_of_several_classes_has_a_ring_as_large_as_the_chances() -> None:
-    book = triangle_book()
-    ring = rings(book)
-    assert list(ring) == list(PLACES)
-    assert dict(ring[PLACES[0]]) == pytest.approx({0: 0.625, 1: 0.375})
-    assert all(sum(chance for _, chance in slices) == pytest.approx(1) for slices in ring.values())
-    ax = plot_playbook(book)
-    assert [text.rpartition(", ")[2] for text in legend_texts(ax)[2:]] == ["drawn 50%", "drawn 30%", "drawn 20%"]
-    assert [letters(i) for i in (0, 25, 26, 27, 51, 52, 701, 702)] == ["a", "z", "aa", "ab", "az", "ba", "zz", "aaa"]
 
 
 def test_bars_show_what_an_observer_believes() -> None:

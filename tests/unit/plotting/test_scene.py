@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import veilroute as vr
-from street_samples import little_book, little_town, place, two_trip_book
-from veilroute.plotting import domain_scene, instance_scene, plane_of, playbook_scene
+from street_samples import little_town, place
+from veilroute.plotting import domain_scene, plane_of, playbook_scene
 
 ROOM = ["....", ".@@.", "...."]
 
@@ -63,55 +62,3 @@ def test_points_are_where_they_are_on_earth() -> None:
             x, y = plane.spot(label)
             assert [earth["lon"] + x * earth["perX"], earth["lat"] + y * earth["perY"]] == pytest.approx(here, abs=2e-6)
             assert plane.spot_on_earth((here[0], here[1])) == pytest.approx([x, y], abs=1)
-
-
-def test_the_nodes_of_a_graph_can_be_named() -> None:
-    edges = [(0, 1), (1, 0), (1, 2), (2, 3), (3, 2), (3, 0), (0, 3)]
-    coordinates = [(0.0, 0.0), (0.0, 0.1), (0.1, 0.1), (0.1, 0.0)]
-    tails, heads = zip(*edges, strict=True)
-    domain = vr.Domain.from_edges(4, tails, heads, [1] * 7, labels=["a", "b", "c", "d"], coordinates=coordinates)
-    drawn = domain_scene(domain)["map"]
-    assert (drawn["kind"], drawn["scale"], drawn["earth"]) == ("graph", None, None)
-    assert drawn["nodes"]["labels"] == ["a", "b", "c", "d"]
-    spots = points(drawn["nodes"]["points"])
-    lines = np.array(points(drawn["streets"]["points"])).reshape(-1, 2, 2).tolist()
-    assert {(spots.index(tail), spots.index(head)) for tail, head in lines} == {(0, 1), (1, 2), (2, 3), (0, 3)}
-    assert sum(drawn["streets"]["oneWay"]) == 1
-    assert spots == [[0, 0], [0, 500], [500, 500], [500, 0]]
-
-
-def test_all_trips_are_there_with_their_own_marks() -> None:
-    book = two_trip_book()
-    shown = playbook_scene(book)["playbook"]
-    assert len(shown["trips"]) == len(shown["places"]) == len(book.trips) == 2
-    for trip, places, ends in zip(shown["trips"], shown["places"], book.trips, strict=True):
-        assert (trip["start"]["label"], trip["goal"]["label"]) == (str(ends.start), str(ends.goal))
-        assert [mark["role"] for mark in places][-2:] == ["start", "goal"]
-        assert [places[-2]["x"], places[-2]["y"]] == [trip["start"]["x"], trip["start"]["y"]]
-    assert [candidate["label"] for candidate in shown["candidates"]] == [str(label) for label in book.candidates]
-    members = [[shown["candidates"][at]["label"] for at in group["members"]] for group in shown["trips"][0]["classes"]]
-    assert members == [[str(label) for label in group.members] for group in book.hidden_classes]
-
-
-def test_places_have_their_addresses() -> None:
-    lon, lat = place(102)
-    scene = playbook_scene(replace(little_book(), places={102: (lon + 0.0005, lat + 0.0002)}))["playbook"]
-    (mark,) = [mark for mark in scene["places"][0] if "place" in mark]
-    (candidate,) = [candidate for candidate in scene["candidates"] if "place" in candidate]
-    assert mark["name"] == candidate["name"] == "Branch North"
-    assert mark["place"] == candidate["place"]
-    # To the east and north, in decimetres.
-    assert (mark["place"][0] - mark["x"], mark["place"][1] - mark["y"]) == pytest.approx((277, 222), abs=2)
-
-
-def test_an_instance_says_what_the_command_line_takes() -> None:
-    afar = vr.WithinDistance(1)
-    problem = vr.Problem(
-        vr.grid_domain(ROOM), [vr.Trip((0, 0), (2, 3))], [(0, 2), (2, 1)], afar, names={(0, 2): "Window"}
-    )
-    instance = instance_scene(problem, vr.Privacy(k=2, ell=3))["instance"]
-    assert (instance["start"], instance["goal"], instance["candidates"]) == ("0,0", "2,3", ["0,2", "2,1"])
-    assert [(mark["role"], mark["name"]) for mark in instance["marks"]] == [
-        ("candidate", "Window"), ("candidate", "2,1"), ("start", "0,0"), ("goal", "2,3"),
-    ]  # fmt: skip
-    assert (instance["privacy"]["k"], instance["privacy"]["ell"], instance["visibility"]["radius"]) == (2, 3, 1)

@@ -145,14 +145,6 @@ def test_the_page_goes_through_the_classes_in_the_order_of_the_command() -> None
     assert told(one) == told(other)
 
 
-def test_copies_of_a_route_that_say_another_cost_are_one_route() -> None:
-    book = little_book()
-    first, *others = book.classes
-    own = {(0, member): replace(first.routes[0], cost=i) for i, member in enumerate(first.members)}
-    forged = replace(book, classes=(replace(first, member_routes=own), *others))
-    assert drive_data(forged) == drive_data(book)
-
-
 def test_folding_by_the_table_is_pythons() -> None:
     """Of all letters, in the names of the playbook and in what may be typed instead of them."""
     rng, letters = random.Random(3), [chr(code) for code in range(0x20, 0x3000) if chr(code).isprintable()]
