@@ -87,9 +87,11 @@ class Hall:
     @classmethod
     def usual(cls) -> Hall:
         """Those of ``app``."""
+        from veilroute.app.audit import audit, risk
+        from veilroute.app.export import scene
         from veilroute.app.plan import plan
 
-        return cls(plan, _scene, _audit, _risk)
+        return cls(plan, scene, audit, risk)
 
 
 @dataclass(frozen=True)
@@ -178,9 +180,11 @@ def risk(request: RiskRequest, desk: Desk) -> Iterator[Results]:
 
 def compare(request: CompareRequest, desk: Desk) -> Iterator[Results]:
     """What several privacies cost; then a picture of each."""
+    from veilroute.app.compare import compare as compare_privacies
+
     folder = Path("points")
     with desk.patient(False):
-        found = _compare(replace(request, playbooks=folder), desk.run).to_dict()
+        found = compare_privacies(replace(request, playbooks=folder), desk.run).to_dict()
     books = {path.name: path for path in sorted(folder.glob("*")) if _POINT.fullmatch(path.name)}
     is_hidden = any(point["num_anonymized"] for point in found["points"])
     code = INTERRUPTED if desk.run.should_stop() else DONE if is_hidden else NOTHING_ANONYMIZED
@@ -192,7 +196,9 @@ def compare(request: CompareRequest, desk: Desk) -> Iterator[Results]:
 
 def replan(request: ReplanRequest, desk: Desk) -> Iterator[Results]:
     """The rest of a class's route where roads are closed."""
-    data = _replan(request, desk.run).to_dict()
+    from veilroute.app.replan import replan as replan_class
+
+    data = replan_class(request, desk.run).to_dict()
     is_open = data.get("choice") is None
     code = VIOLATED if not data["audit"]["holds"] else NOTHING_ANONYMIZED if is_open else DONE
     yield Results({"replan.json": data}, code)
@@ -200,14 +206,18 @@ def replan(request: ReplanRequest, desk: Desk) -> Iterator[Results]:
 
 def fleet(request: FleetRequest, desk: Desk) -> Iterator[Results]:
     """A day of tours, with the files for drivers."""
+    from veilroute.app.fleet import fleet as plan_day
+
     folder = Path("day")
-    data = _fleet(replace(request, out=folder), desk.run).to_dict()
+    data = plan_day(replace(request, out=folder), desk.run).to_dict()
     yield Results({**{path.name: path for path in sorted(folder.iterdir())}, "fleet.json": data}, DONE)
 
 
 def linked(request: LinkedRequest, desk: Desk) -> Iterator[Results]:
     """What linked trips leave of everybody."""
-    checked = _check_ledger(LedgerCheckRequest(ledger=request.ledger, since=request.since), desk.run).to_dict()
+    from veilroute.app.ledger import check_ledger
+
+    checked = check_ledger(LedgerCheckRequest(ledger=request.ledger, since=request.since), desk.run).to_dict()
     yield Results({"ledger.json": checked}, DONE if checked["safe"] else VIOLATED)
     found = desk.hall.audit(AuditRequest(playbooks=request.playbooks, ledger=request.ledger), desk.run)
     yield Results({"linked.json": found.to_dict()})
@@ -215,12 +225,11 @@ def linked(request: LinkedRequest, desk: Desk) -> Iterator[Results]:
 
 def export(request: WriteRequest, desk: Desk) -> Iterator[Results]:
     """A playbook as a picture, a page, routes, tables or a report."""
+    from veilroute.app.export import export as write_out
+
     out = Path(f"routes.{request.format}")
-    _export(ExportRequest(playbook=request.playbook, out=out, trip=request.trip), desk.run)
+    write_out(ExportRequest(playbook=request.playbook, out=out, trip=request.trip), desk.run)
     yield Results({out.name: out}, DONE)
-
-
-# The functions of app, which load what they compute with: the server does without
 
 
 def _make_network(request: OpenRequest, run: Run) -> Path:
@@ -237,51 +246,3 @@ def _make_network(request: OpenRequest, run: Run) -> Path:
     out = Path("network.json")
     write_network(made, out, addresses=read_osm_addresses(request.source, progress=run.progress))
     return out
-
-
-def _scene(request: SceneRequest, run: Run) -> Mapping[str, Any]:
-    from veilroute.app.export import scene
-
-    return scene(request, run)
-
-
-def _audit(request: AuditRequest, run: Run) -> Any:
-    from veilroute.app.audit import audit
-
-    return audit(request, run)
-
-
-def _risk(request: RiskRequest, run: Run) -> Any:
-    from veilroute.app.audit import risk
-
-    return risk(request, run)
-
-
-def _compare(request: CompareRequest, run: Run) -> Any:
-    from veilroute.app.compare import compare
-
-    return compare(request, run)
-
-
-def _replan(request: ReplanRequest, run: Run) -> Any:
-    from veilroute.app.replan import replan
-
-    return replan(request, run)
-
-
-def _fleet(request: FleetRequest, run: Run) -> Any:
-    from veilroute.app.fleet import fleet
-
-    return fleet(request, run)
-
-
-def _check_ledger(request: LedgerCheckRequest, run: Run) -> Any:
-    from veilroute.app.ledger import check_ledger
-
-    return check_ledger(request, run)
-
-
-def _export(request: ExportRequest, run: Run) -> Any:
-    from veilroute.app.export import export
-
-    return export(request, run)
