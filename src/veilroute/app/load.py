@@ -274,7 +274,7 @@ def _with_earlier(content: _FileContent, earlier: Playbook, run: Run, *, is_open
 
 
 def _doors_again(earlier: Playbook) -> list[Place]:
-    """The candidates of an earlier playbook as places to be found anew, where it knows their coordinates."""
+    """The candidates of an earlier playbook as places to be found again, if it knows their coordinates."""
     if not set(earlier.candidates) & set(earlier.places):
         return []
     places = []
@@ -481,8 +481,7 @@ class _PlaceFinder:
 
         Names of places may have spaces.
 
-        One that ends with a semicolon has semicolons between its places on every map: whoever writes it for any map
-        needs not know which it is.
+        One that ends with a semicolon has semicolons between its places on every map.
         """
         if self.domain.streets is None and ";" in text and not text.endswith(";"):
             return text.split()

@@ -172,7 +172,7 @@ def _open_ledger(wanted: LedgerSpec, *, is_reuse: bool) -> Ledger | None:
 
 @contextmanager
 def _at_work(workers: str | None, run: Run) -> Iterator[None]:
-    """Have this many threads, or the cluster at this address, do the work; afterwards it is said what went wrong."""
+    """Have this many threads, or the cluster at this address, do the work, and tell afterwards what went wrong."""
     from veilroute.covering.crew import at_work  # here, because it loads kernels
 
     given: int | str | None = workers

@@ -504,7 +504,7 @@ class LedgerPlacesRequest:
     other: str
 
     date: str | None = None
-    """The day on which this is said. [today]"""
+    """The day of this statement. [today]"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,7 +55,7 @@ SENTENCES = {
     "memory": "out of memory; use a smaller map",
     "other": "the route could not be given; check the playbook: veilroute audit PLAYBOOK",
 }
-"""All that is said when there is no route, beside the three errors without values. Nothing is ever filled in."""
+"""All messages about a missing route, beside the three errors without values. Nothing is ever filled in."""
 
 VIOLATIONS = ("unlisted", "linked")  #: a promise would be broken
 _OF_SUFFIX = {".txt": "text", ".json": "json", ".gpx": "gpx", ".geojson": "geojson", ".kml": "kml"}

@@ -1,4 +1,4 @@
-"""What is said of a plan: the text that people read."""
+"""The text that people read about a plan."""
 
 import math
 from collections.abc import Sequence

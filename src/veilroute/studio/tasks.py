@@ -49,7 +49,7 @@ class OpenRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkedRequest:
-    """What an observer learns who links all trips of a ledger."""
+    """What an observer who links all trips of a ledger learns."""
 
     ledger: Path
     playbooks: tuple[Path, ...] = ()
