@@ -55,7 +55,11 @@ def plan(
     """
     from veilroute.app.plan import plan as plan_request
 
-    return plan_request(_request_of(request, PlanRequest, _plain(overrides)), _run(progress, should_stop))
+    asked = _request_of(request, PlanRequest, _plain(overrides))
+    if asked.ledger.enter:
+        expected = "nothing in Python: write the playbook, and enter it with `Ledger.add` or the command `ledger add`"
+        raise InvalidInputError("enter", expected)
+    return plan_request(asked, _run(progress, should_stop))
 
 
 def check(
