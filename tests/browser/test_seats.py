@@ -17,8 +17,8 @@ from street_samples import exposed_book, little_book, two_trip_book
 from studio_books import ways_of
 from veilroute import BrokenPromiseError, Key, VeilrouteError
 from veilroute.analysis import Bayesian
-from veilroute.auditing import is_hidden
 from veilroute.app import find_secret
+from veilroute.auditing import is_hidden
 from veilroute.domain import Label, label_text
 from veilroute.formats import route_texts
 from veilroute.plotting import drive_data, watch_data, write_html_map
