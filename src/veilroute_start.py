@@ -60,12 +60,23 @@ def may_hold_secret(arguments: list[str]) -> bool:
 
 def may_hold_stop(arguments: list[str]) -> bool:
     """Whether the secret stop may be among what was typed: for `route`, or with its option in the wrong place."""
-    return "route" in arguments[:1] or any(word.startswith(("--stop", "--transit")) for word in arguments)
+    return "route" in arguments[:1] or any(map(_is_like_stop, arguments))
+
+
+def _is_like_stop(word: str) -> bool:
+    """Whether a word is the option of the secret stop, perhaps cut short or with more letters: ``--st=8,17``."""
+    name = word.lstrip("-").partition("=")[0].lower()
+    return (
+        word.startswith("-")
+        and len(name) > 1
+        and (name.startswith(("stop", "transit")) or "stop".startswith(name) or "transit".startswith(name))
+    )
 
 
 def may_hold_orders(arguments: list[str]) -> bool:
     """Whether orders may be among what was typed, where they do not belong."""
-    return "fleet" in arguments[:1]
+    names = [word.lstrip("-").partition("=")[0].lower() for word in arguments if word.startswith("-")]
+    return "fleet" in arguments[:1] or any(len(name) > 2 and "orders".startswith(name) for name in names)
 
 
 def forbid_core_dumps() -> None:

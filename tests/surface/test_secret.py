@@ -286,3 +286,16 @@ def test_nobody_is_told_to_plan_again_for_a_secret() -> None:
     assert not [line for line in fixed_lines() if "plan again" in line and "do not plan again" not in line]
     assert not [line for line in fixed_lines() if "included" in line or "add candidates" in line or "lower k" in line]
     assert "fixed before it is known" in str(vr.UnknownCandidateError())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--st=8,17 route book.json", "-stop=8,17 route book.json", "--trans=8,17", "plan a.map --stp=8,17",
+        "8,17 route book.json", "--orders=8,17 fleet book.json", "ledger 8,17", "replan book.json 8,17",
+        "rout book.json --stop 8,17", "--order 8,17",
+    ],
+)  # fmt: skip
+def test_what_is_typed_in_a_wrong_place_is_not_repeated(words: str, command: Command) -> None:
+    done = command(*words.split())
+    assert done.code == 2 and "8,17" not in done.out + done.err

@@ -18,6 +18,7 @@ from veilroute.base.errors import InvalidInputError
 from veilroute.base.run import Progress, Run
 from veilroute.formats.places import read_prior
 from veilroute.formats.route_text import differing_formats
+from veilroute.ledger.ledger import read_ledger
 from veilroute.model.entry import TRIPS
 from veilroute.model.playbook import Playbook, read_playbook
 from veilroute.model.problem import Privacy, Problem
@@ -34,6 +35,8 @@ def audit_playbook(
     ledger: str | Path | None = None,
 ) -> AuditReport:
     """The auditor with the writer of files that it has to judge; see :func:`veilroute.audit`."""
+    if ledger is not None and playbook.past is None:  # nothing rests on it, but a slip in its name is no passed audit
+        read_ledger(ledger)
     return check_playbook(
         playbook, written_apart=differing_formats, planner=planner, instance=instance, privacy=privacy,
         unstated=unstated, prior=prior, ledger=ledger,

@@ -38,7 +38,7 @@ def read_problem(path: Path, kind: type[_Request]) -> _Request:
     """Read a request from a problem file: paths in it are relative to it, and what only planning needs is left out."""
     try:
         data = tomllib.loads(read_bytes(path).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # also of text that is not UTF-8, and of numbers with thousands of digits
         raise FileFormatError(path, f"this is no TOML: {error}") from None
     others = sections(PlanRequest).keys() - sections(kind).keys()
     try:

@@ -5,6 +5,7 @@ import errno
 import importlib
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -155,7 +156,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BaseException:
         if not is_secret:  # a traceback would tell of it
             raise
-        code = INTERRUPTED
+        code = _fail(
+            "the command failed in a way that nobody has foreseen; nothing more is said, for secrecy", BAD_INPUT
+        )
     with suppress(OSError):  # nobody reads any more, or the disk is full
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -206,7 +209,7 @@ def run(arguments: list[str]) -> int:
 
         if not isinstance(error, CycloptsError):
             raise
-        return _fail(_fleet_usage(error) if may_hold_orders(arguments) else str(error), BAD_INPUT)
+        return _fail(_fleet_usage(error) if may_hold_orders(arguments) else _usage(error), BAD_INPUT)
 
 
 def _run_command(arguments: Sequence[str]) -> int:
@@ -234,8 +237,8 @@ def _run_command(arguments: Sequence[str]) -> int:
     visible = [each for commands in SHOWN.values() for each in commands]
     near = difflib.get_close_matches(name, [*visible, *COMMANDS], 1)
     advice = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(visible)}"
-    what = "option" if name.startswith("-") else "command"
-    return _fail(f"no such {what}: {name[:40]}; {advice}", BAD_INPUT)
+    # What was typed is not repeated: it may be a secret in the wrong place.
+    return _fail(f"no such {'option' if name.startswith('-') else 'command'}; {advice}", BAD_INPUT)
 
 
 def _install_completion(rest: Sequence[str]) -> int:
@@ -248,9 +251,31 @@ def _install_completion(rest: Sequence[str]) -> int:
             found = find_app(name)
             app.command(found, name=name)
     shells: dict[str, Literal["bash", "zsh", "fish"]] = {"bash": "bash", "zsh": "zsh", "fish": "fish"}
-    path = app.install_completion(shell=shells.get(rest[0]) if rest else None)
+    if rest and rest[0] not in shells:
+        return _fail("--install-completion: expected bash, zsh or fish", BAD_INPUT)
+    try:
+        path = app.install_completion(shell=shells[rest[0]] if rest else None)
+    except Exception:  # cyclopts asks the process above which shell it is
+        return _fail("--install-completion: which shell? Name it: bash, zsh or fish", BAD_INPUT)
     emit(f"Completion: {path}   (start a new shell to use it)\n")
     return DONE
+
+
+def _usage(error: "CycloptsError") -> str:
+    """What to say of a slip in a command line. Words that belong to no option are not repeated: one may be a secret."""
+    from cyclopts.exceptions import UnknownCommandError, UnknownOptionError, UnusedCliTokensError
+
+    told = str(error)
+    hint = re.search(r"Did you mean (\S+?)\?", told)
+    advice = "" if hint is None else f"; did you mean {hint[1]}?"
+    if isinstance(error, UnknownOptionError):
+        name = re.search(r"Unknown option: (--[a-z][a-z-]*)", told)
+        return f"no such option{'' if name is None else ': ' + name[1]}{advice}"
+    if isinstance(error, UnknownCommandError):
+        return f"no such command{advice}; --help lists them"
+    if isinstance(error, UnusedCliTokensError):
+        return "there is a word too many; --help shows what the command takes"
+    return told
 
 
 def _fleet_usage(error: "CycloptsError") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
@@ -86,6 +86,10 @@ def takes_request(
                 if value is not None and value is not False:
                     asked.setdefault(part, {})[key] = _value(key, value)
             flat = asked.pop("")
+            for each in fields(kind):
+                is_needed = each.default is MISSING and each.default_factory is MISSING
+                if is_needed and each.name not in flat and each.name in added:
+                    raise InvalidInputError(each.name, "this option, which is needed")
             request = kind(**flat, **{part: kinds[part](**values) for part, values in asked.items()})
             return command(*files, request=request, **given)
 
@@ -176,7 +180,7 @@ def _read_setting(text: str) -> tuple[str, Any]:
         raise InvalidInputError("--set", "KEY=VALUE, such as --set partitioner=merge-bb", text)
     try:
         value = tomllib.loads(f"value = {written}")["value"]
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         value = written.strip()
     return key.strip().rpartition(".")[2], value
 
