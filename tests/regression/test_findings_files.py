@@ -72,6 +72,7 @@ FLEET = ("fleet", "book.json", "--touched", "1", "--vehicles", "1", "--iteration
 
 
 @posix
+@pytest.mark.slow
 def test_r2_a_former_day_stays_when_the_disk_is_full_and_the_file_that_was_meant_is_named(tmp_path: Path) -> None:
     pytest.importorskip("pyvrp")
     small_book().write(tmp_path / "book.json")

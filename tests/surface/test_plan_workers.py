@@ -19,7 +19,7 @@ TRIP = ("--start", "1,18", "--goal", "32,60", "--random-candidates", 40)
     ("options", "words"),
     [
         (("--workers", 0), ("--workers", ">= 1", "0")),
-        (("--dask", "tcp://127.0.0.1:1"), ("--dask", "running Dask scheduler")),
+        pytest.param(("--dask", "tcp://127.0.0.1:1"), ("--dask", "running Dask scheduler"), marks=pytest.mark.slow),
         (("--dask", ""), ("--dask", "running Dask scheduler")),
     ],
 )
