@@ -92,7 +92,7 @@ class RiskResult:
 
 
 def audit(request: AuditRequest, run: Run | None = None) -> AuditResult:
-    """Check every claim of a playbook; of several, or with a ledger, what an observer learns who links their trips."""
+    """Check every claim of a playbook; of several, or with a ledger, what an observer who links their trips learns."""
     run = Run() if run is None else run
     run.progress(Progress("replaying the adversary"))
     if request.ledger is not None or len(request.playbooks) > 1:

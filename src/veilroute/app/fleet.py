@@ -155,7 +155,7 @@ def plan_day(day: OpenDay, touched: frozenset[int], run: Run) -> FleetResult:
         problems.add(order_problem("none"))
     driven = _attempt(problems, lambda: pad(book, touched, terms, key=day.key, occasion=request.occasion))
     if problems:
-        if driven is not None:  # of what is touched alone nothing is said: it would show what is driven for show
+        if driven is not None:  # messages about the touched classes alone would show which ones are decoys
             with problems.collecting():
                 check_day(book, driven, terms)
         problems.raise_all()
@@ -168,7 +168,7 @@ def plan_day(day: OpenDay, touched: frozenset[int], run: Run) -> FleetResult:
 
 
 def _load(request: FleetRequest) -> Playbook:
-    """The playbook. Nothing is said of what is in the files: either may be the orders, in the wrong place."""
+    """The playbook. Errors repeat nothing from the files: either may be the orders, in the wrong place."""
     with suppress(VeilrouteError):
         return load_playbook(request.playbook, request.domain, request.movement)
     expected = "a file made by veilroute plan, with the `domain` that it was made for unless it holds that; "
@@ -277,7 +277,7 @@ def _always(book: Playbook, text: str, problems: Problems) -> tuple[int, ...]:
 
 
 def _vans(book: Playbook, terms: Terms, wanted: FleetTerms, problems: Problems, run: Run) -> tuple[Van, ...]:
-    """The vehicles: as many at each depot as is said, or the same number at each, the first of them with one more."""
+    """The vehicles: as many at each depot as was asked for, or equally many, with one more at the first depots."""
     vehicles = wanted.vehicles
     if vehicles is not None and not 1 <= vehicles <= _MOST_VEHICLES:
         problems.add(InvalidInputError("vehicles", f"a number from 1 to {_MOST_VEHICLES}", vehicles))

@@ -181,7 +181,7 @@ def _read_schedule(dwell: float, depart: str | None) -> Schedule:
 
 
 def _route_text(book: Playbook, found: Route, format: str, schedule: Schedule) -> str:
-    """The route as text; made from the route, the map and the names of its ends and stops, whoever asked for it."""
+    """The route as text, from the route, the map and the names of its ends and stops; never from the secret."""
     if format in ("text", "json"):
         return route_text(book, found, format)
     if book.domain is None:

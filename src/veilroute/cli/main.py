@@ -157,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not is_secret:  # a traceback would tell of it
             raise
         code = _fail(
-            "the command failed in a way that nobody has foreseen; nothing more is said, for secrecy", BAD_INPUT
+            "the command failed in an unforeseen way; details are left out because they could hold a secret", BAD_INPUT
         )
     with suppress(OSError):  # nobody reads any more, or the disk is full
         for stream in (sys.stdout, sys.stderr):
