@@ -58,7 +58,7 @@ def test_kernels_agree_as_plain_python() -> None:
         ("covering/task.py", "is_close = row < limit", "is_close = row <= limit"),
         ("planners/randomised.py", "shares[Member(i % num)] += amount", "shares[Member(i % num)] += 2 * amount"),
         ("planners/rbp.py", "num_nodes >= m, watch)", "num_nodes >= m - 1, watch)"),
-        ("rules.py", "limit = self.beta * total * (1 + ROUNDING)", "limit = self.beta * total * 1.1"),
+        ("model/rules.py", "limit = self.beta * total * (1 + ROUNDING)", "limit = self.beta * total * 1.1"),
     ],
 )
 def test_planted_faults_are_found(file: str, before: str, after: str, tmp_path: Path) -> None:
